@@ -29,7 +29,7 @@
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `context` (default): [`context`] and [`view`]: the text that a model reads, and the facts that remain of old
 //!   messages.
-//! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
+//! - `session` (default): [`session`]: sessions in which two or more agents exchange frames, and no frame is lost.
 //! - `memory`: [`memory`], what an agent remembers of a conversation.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
@@ -53,8 +53,8 @@ pub use accp_frame::{
 
 /// The context that a model reads, and the facts that remain of older messages (draft section 5).
 ///
-/// The crate `accp-context` has the rest, for programs that build a context without a session: hot
-/// and warm state, and the checkpointer.
+/// A program that builds a context without a session also needs hot state, warm state and the checkpointer. These are
+/// in the crate `accp-context`.
 #[cfg(feature = "context")]
 pub mod context {
     #[doc(inline)]
@@ -64,11 +64,10 @@ pub mod context {
     };
 }
 
-/// Sessions that lose nothing (draft sections 3.5 to 3.7, 5 and 6.4).
+/// Sessions in which agents exchange frames, and no frame is lost (draft sections 3.5 to 3.7, 5 and 6.4).
 ///
-/// A program that keeps its session in SQLite or PostgreSQL takes the driver of the crate
-/// `accp-store`, and needs the names of this module only. A program with a store or a link of its own
-/// also needs [`driver`](session::driver).
+/// A program that keeps its session in SQLite or PostgreSQL uses the driver in the crate `accp-store`, and needs only
+/// the names of this module. A program with its own store or link also needs [`driver`](session::driver).
 #[cfg(feature = "session")]
 pub mod session {
     #[doc(inline)]
@@ -80,8 +79,7 @@ pub mod session {
         Streams, SummaryError, Time, ToolFault, Tools, Transmit,
     };
 
-    /// The outputs of a session, and the types by which a store answers, for a driver with a store or a link of its
-    /// own.
+    /// For a program that writes its own driver: the outputs of a session, and the types of a store's answers.
     ///
     /// The driver hands in inputs, polls the session until it has no output left, and carries out each
     /// output. The documentation of the crate `accp-session` has the whole contract.
@@ -131,7 +129,7 @@ pub mod session {
 #[doc(inline)]
 pub use accp_memory as memory;
 
-/// Only for the code of `#[derive(AccpFrame)]`.
+/// Only for the code that `#[derive(AccpFrame)]` generates.
 #[doc(hidden)]
 pub use accp_frame::__private;
 

@@ -1,11 +1,11 @@
 //! Items that `#[derive(AccpFrame)]` refuses, with the messages of the compiler, and large items that it accepts.
 //!
-//! A file of `tests/ui` has a function for each fault. Files differ in the step of the compiler that finds their
-//! faults, because the errors of one step hide those of the next. A fault that is reported once for each crate has a
-//! file of its own. All cases are tests of this crate, which users add, because trybuild builds every dependency of a
-//! tested crate once more.
+//! A file of `tests/ui` has a function for each fault. The compiler finds all faults of one file in the same step,
+//! because the errors of one step hide the errors of the next step. A fault that is reported once for each crate has a
+//! file of its own. All cases are tests of one crate, the crate that users add, because trybuild builds every
+//! dependency of each tested crate again.
 //!
-//! `TRYBUILD=overwrite cargo test -p accp-runtime --test all compile_fail` writes the messages anew.
+//! `TRYBUILD=overwrite cargo test -p accp-runtime --test all compile_fail` writes the expected messages again.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,8 +13,8 @@ use std::path::Path;
 
 #[test]
 fn every_fault_has_its_message() {
-    // trybuild compiles the cases as another crate, which looks for registries beside its own
-    // manifest. So the registries are copied there.
+    // trybuild compiles the cases as another crate. The derive looks for registries in the folder of this crate, so
+    // the registries are copied into this folder.
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/registry");
     let project = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("../tests/trybuild")

@@ -1,4 +1,5 @@
-//! Items whose generics, lifetimes and attributes are unusual: each compiles, and its frames come back.
+//! Items whose generics, lifetimes and attributes are unusual: each item compiles, and a frame that it writes is read
+//! back equal.
 
 #![allow(
     dead_code,
@@ -20,7 +21,7 @@ use accp_runtime::{
 
 use owned::Borrowing;
 
-/// Writes a frame and reads it again.
+/// Returns the text of a frame.
 fn text<T: EncodeFrame>(frame: T) -> String {
     let agent = AgentId::new("dev").unwrap();
     Typed::new(agent, frame, Envelope::default())
@@ -142,7 +143,7 @@ fn a_field_may_have_an_associated_type() {
     assert_eq!((read.a, read.b), (7, None));
 }
 
-/// A trait that only the bounds written by the user mention. The derive does not know it.
+/// A trait that occurs only in bounds that the user writes. The derive does not know the trait.
 trait Name {
     type Wire;
 }
@@ -295,7 +296,7 @@ fn names_may_have_another_case() {
     assert_eq!(shown, "@dev>req:x{SkuNumber:1}");
 }
 
-/// Two variants that differ only in the types of the parameters.
+/// An enum whose variants hold only type parameters, so only the types in their places decide which frames it accepts.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 enum Either<A, B> {
     A(A),

@@ -5,10 +5,10 @@
 //! key. Every number goes through its literal. Every array, object and line goes through a
 //! frame. Strings, JSON in strings and frames also go through their view for a model.
 //!
-//! The program counts the values. It prints the number of values that take fewer tokens as
-//! compact JSON than as a view (by the standard profiles, without definitions). It stops at
-//! the first value that does not come back, and prints the file and the line.
-//! Exit code 1: a value did not come back, or a file cannot be read; 2: no files.
+//! The program counts the values. It prints how many values take fewer tokens as compact JSON than as a view (with
+//! the standard profiles, and without definitions). At the first value that is not read back unchanged, the program
+//! stops and prints the file and the line. Exit code 1: a value was not read back unchanged, or a file cannot be
+//! read; 2: no files.
 
 use std::fmt;
 use std::fs::File;

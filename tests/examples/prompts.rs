@@ -1,4 +1,4 @@
-//! Writes the page of prompts that a model gets under the default policy.
+//! Writes a page with the prompts that a model gets under the default policy.
 //!
 //! `cargo run -p accp-tests --example prompts -- examples/days.jsonl docs/prompts.md` replays the recorded
 //! conversations under `memory`, as `accp-lab bench` does. It writes the prompts of the turns in [`SHOWN`] to the

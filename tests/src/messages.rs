@@ -167,7 +167,7 @@ fn value_as_typed(value: &mut Value<'static>, ty: &Type, registry: &Registry) {
     }
 }
 
-/// Returns the name of the variant that a nested record has; `None` if its schema is no union.
+/// Returns the name of the variant that a nested record has; `None` if its schema is not a union.
 pub fn variant_of(map: &Map<'_>, schema: &Schema) -> Option<String> {
     let (_, tag) = schema.tag()?;
     map.get(&tag.name)?.as_str().map(str::to_owned)

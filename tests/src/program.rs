@@ -36,7 +36,7 @@ pub fn executable(path: &str) -> std::result::Result<PathBuf, String> {
 pub struct Killed {
     /// Whether the process had ended before the kill.
     pub had_ended: bool,
-    /// What it had written to its standard output, if that is a pipe.
+    /// What the process had written to its standard output, if the output is a pipe.
     pub stdout: String,
 }
 

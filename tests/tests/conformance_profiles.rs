@@ -33,7 +33,8 @@ fn answer<'a, T>(frame: T) -> Typed<'a, T> {
     Typed::new(AgentId::new("b").unwrap(), frame, envelope)
 }
 
-/// Checks that the frame and the text become each other, both as a type and as a message.
+/// Checks that the frame encodes to the text, and that the text decodes to the frame. Checks the same for the
+/// dynamic message, and returns the JSON of its payload.
 fn same<'a, T>(text: &'a str, typed: &Typed<'a, T>) -> Json
 where
     T: EncodeFrame + DecodeFrame<'a> + PartialEq + Debug,

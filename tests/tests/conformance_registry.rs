@@ -249,8 +249,8 @@ impl Externals for Kept {
     }
 }
 
-/// The project has these steps of section 7.2: schema, abbreviations, references for large values,
-/// defaults, the limits of a frame, and the text.
+/// The encoder takes a message through these steps of section 7.2: schema, abbreviations, references for large
+/// values, defaults, the limits of a frame, and the text.
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_the_steps() {
     let long = "x".repeat(51);

@@ -1,5 +1,5 @@
-//! The code of `#[derive(AccpFrame)]` for structs and enums at run time. The refusals are in
-//! `accp-runtime/tests/compile_fail.rs`.
+//! Tests at run time the code that `#[derive(AccpFrame)]` makes for structs and enums. The types that the derive
+//! refuses are in `accp-runtime/tests/compile_fail.rs`.
 
 #![allow(
     clippy::unwrap_used,

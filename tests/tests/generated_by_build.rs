@@ -1,7 +1,7 @@
 //! Frames from a folder of registries, through a build script. `build.rs` exists for this test.
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-/// The frames of the team, and those of the README, owned.
+/// The types for the frames of the team, and owned types for the frames of the README.
 pub mod registries {
     #![deny(warnings, missing_docs)]
 

@@ -195,7 +195,8 @@ fn regex(grammar: &Grammar) -> Regex {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// The grammar and the regex accept the same texts, among texts of the grammar and close to it.
+    /// The grammar and the regex accept the same texts. The tested texts are texts of the grammar and slightly
+    /// changed ones.
     #[test]
     fn the_regex_is_the_same_grammar(
         seed in any::<u64>(),
@@ -348,7 +349,7 @@ fn the_edges_of_the_numbers() {
 
 // GBNF ---------------------------------------------------------------------------------
 
-/// The GBNF, read back, has the same rules as the form that the Lark text was tested against.
+/// If the GBNF text is read back, its rules equal the rules of the grammar whose Lark text the tests above check.
 #[test]
 fn the_gbnf_is_the_same_grammar() {
     for subject in [&STANDARD, &STANDARD_WHOLE, &OURS, &OURS_WHOLE] {
@@ -385,7 +386,8 @@ fn with_dashes(expr: &Expr) -> Expr {
     }
 }
 
-/// Every name has exactly one rule, and no rule needs itself, so the language is regular.
+/// Every name has exactly one rule, and no rule contains itself, directly or through other rules. So the language
+/// is regular.
 #[test]
 fn the_rules_are_sound() {
     for subject in [&STANDARD, &STANDARD_WHOLE, &OURS, &OURS_WHOLE] {

@@ -28,8 +28,8 @@ const MIB: usize = 1024 * 1024;
 const HOSTS: (usize, usize) = (100_000, 272 * MIB);
 /// Frames that a member does not acknowledge, and the heap that the host may take for them.
 const FRAMES: (u64, usize) = (1_000_000, 8 * MIB);
-/// Refusals of a member's first frame, after each of which the frame needs a new id, and the heap
-/// that the member may take for them.
+/// Refusals of a member's first frame, and the heap that the member may take for them. After each refusal the frame
+/// needs a new id.
 const REFUSALS: (u64, usize) = (1_000_000, MIB / 16);
 /// Without `--all`, the test runs this fraction of its size.
 const SAMPLE: usize = 100;
@@ -114,7 +114,7 @@ fn a_host_that_refuses_for_ever(share: u64) {
     let region = Region::new(ALLOCATOR);
     let message = DynamicFrame::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
     let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
-    // The member remembers a frame only if the member has sent another frame after that one.
+    // The member remembers the ids of a frame only if it has sent another frame later.
     member.send(&Outbound::message(&message), NOW).unwrap();
     let mut most = 0;
     for _ in 0..count {
@@ -267,7 +267,7 @@ fn tell(what: &str, bytes: usize, bound: usize) {
     assert!(bytes <= bound, "{what}: {bytes} bytes, at most {bound}");
 }
 
-/// Returns the bytes of the heap that were requested since, and are not freed.
+/// Returns the bytes of the heap that were requested since the region began and are not freed.
 fn held(region: &Region<'_, std::alloc::System>) -> usize {
     let change = region.change();
     change

@@ -1,5 +1,5 @@
-//! What a prompt of the policy `memory` shows can be read back from the prompt alone. For other files
-//! there is `cargo run --release -p accp-tests --example read_back -- FILES`.
+//! Checks that the messages in a prompt of the policy `memory` can be read back from the prompt alone. For other
+//! files, use `cargo run --release -p accp-tests --example read_back -- FILES`.
 
 #[path = "../examples/read_back/replay.rs"]
 mod replay;
@@ -110,7 +110,8 @@ struct Pool(Vec<Vec<String>>);
 /// The text of a message.
 #[derive(Debug, Clone)]
 enum Text {
-    /// Lines of the pool: the text, its first line to take, and how many times the lines are repeated.
+    /// Lines of the pool. Each item has a text of the pool, the first line to take from it, and the number of
+    /// repetitions.
     Lines(Vec<(Index, Index, usize)>),
     /// The same lines within a wrapper.
     Wrapped(u8, Vec<(Index, Index, usize)>),

@@ -92,9 +92,9 @@ fn is_spacing(c: Option<&char>) -> bool {
     matches!(c, Some(' ' | '_'))
 }
 
-/// Writes a text by the rule. An underscore is doubled. A space is an underscore, unless it is
-/// beside other spacing. A percent sign is escaped before two hexadecimal digits, and if it is the
-/// whole text. Delimiters follow a backslash. Unprintable bytes are `%XX`. The empty text is `%`.
+/// Writes a text by the rule. An underscore is doubled. A space is written as an underscore, unless another space
+/// or an underscore is beside it. A percent sign is escaped before two hexadecimal digits, and if it is the whole
+/// text. A backslash comes before each delimiter. Unprintable bytes are `%XX`. The empty text is `%`.
 fn text_by_rule(text: &str) -> String {
     match text {
         "" => return "%".to_owned(),
@@ -125,9 +125,9 @@ fn text_by_rule(text: &str) -> String {
     wire
 }
 
-/// Writes a text by the rule. A text is raw if it is printable and not empty, reads as no other
-/// type, and does not begin with a mark. Any other text is a mark and then the text form. For the
-/// empty text nothing follows the mark.
+/// Writes a text by the rule. A text has no mark if it is printable and not empty, if it does not read as another
+/// type, and if it does not begin with a mark. In such a text, only delimiters are escaped. Any other text is
+/// written as a mark and the text form. For the empty text nothing follows the mark.
 fn marked_by_rule(text: &str, is_typed: bool) -> String {
     let is_raw = !is_typed
         && !text.is_empty()
@@ -252,7 +252,7 @@ fn read(wire: &str) -> Value<'_> {
 
 // ---- Short texts, all of them ---------------------------------------------------------
 
-/// Returns every sequence of up to `length` of the pieces.
+/// Returns all texts that consist of up to `length` pieces.
 fn sequences(pieces: &[&str], length: usize) -> BTreeSet<String> {
     let mut all = BTreeSet::from([String::new()]);
     let mut last = vec![String::new()];
@@ -296,8 +296,8 @@ const WIRE_PIECES: [&str; 19] = [
     "-", ".", "\\:", "a",
 ];
 
-/// A wire text that is not canonical is another spelling of a value. The canonical spelling of the
-/// value reads as the same value.
+/// A wire text that is not canonical is another spelling of a value. The canonical spelling of this value reads as
+/// the same value.
 #[test]
 fn every_short_wire_text_decodes_and_its_value_has_one_spelling() {
     let mut wires = sequences(&WIRE_PIECES, 3);

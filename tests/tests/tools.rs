@@ -303,7 +303,7 @@ enum Call {
 }
 
 proptest! {
-    /// The typed twin reads the same arguments into the same values.
+    /// The typed function reads the same arguments into the same values.
     #[test]
     fn a_typed_call_gives_its_struct(
         (assignee, task) in ("[a-z0-9_-]{1,8}", any::<String>()),

@@ -68,7 +68,7 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
             prop_assert_eq!(&again.envelope, &message.envelope);
             prop_assert_eq!(again.encode_with(registry, options()), Ok(written));
         }
-        // With several faults, the two readers may report different ones.
+        // If a frame has several faults, the two readers may report different faults.
         (Err(_), Err(_)) => {}
         // The dynamic reader passes on a reference and a frame without a schema. The type cannot hold
         // them.

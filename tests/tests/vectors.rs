@@ -1,5 +1,5 @@
-//! Every example frame of the draft with its verdict: the content, or the error code, the place of
-//! the fault, and the frame that the lenient reader makes of it.
+//! Checks every example frame of the draft against a stored verdict. A verdict has the content of the frame, or the
+//! error code, the place of the fault, and the frame that the lenient reader makes of the text.
 //!
 //! `ACCP_BLESS=1 cargo test -p accp-tests --test all vectors` writes the verdicts anew.
 

@@ -6,7 +6,7 @@ use crate::hot::Hot;
 use crate::limits::ContextLimits;
 use crate::warm::Warm;
 
-/// Tokens that are used, and how many are allowed.
+/// The number of used tokens, and the number of allowed tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
     /// Tokens in the context.
@@ -26,16 +26,16 @@ pub struct Used {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBudget {
-    /// The frames that stand in the context.
+    /// The tokens of the frames in the context.
     pub hot: Used,
-    /// The checkpoints that stand in the context.
+    /// The tokens of the checkpoints in the context.
     pub warm: Used,
     /// Hot and warm state together. Cold state takes no tokens.
     pub total: Used,
 }
 
 impl TokenBudget {
-    /// Returns the budget with the tokens that these two use.
+    /// Returns the budget with the tokens that this hot and warm state use.
     pub fn of(hot: &Hot, warm: &Warm, limits: &ContextLimits) -> Self {
         let hot = Used {
             used: hot.tokens(),

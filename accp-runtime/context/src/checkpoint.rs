@@ -98,7 +98,7 @@ pub struct Checkpoint {
     pub(crate) covers: u64,
     pub(crate) at: Time,
     pub(crate) version: u64,
-    /// Ascending, as are the lists below.
+    /// Ascending. The lists `left` and `kept` ascend, too.
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) digest: Option<Digest>,
     pub(crate) merged: Option<(u64, Option<Digest>)>,
@@ -140,7 +140,7 @@ impl Checkpoint {
     }
 
     /// Returns the merge of old checkpoints: the number of the last checkpoint that is merged, and
-    /// the digest that replaces all up to this number.
+    /// the digest that replaces all digests up to this number.
     pub fn merged(&self) -> Option<(u64, Option<&Digest>)> {
         let (through, digest) = self.merged.as_ref()?;
         Some((*through, digest.as_ref()))

@@ -104,7 +104,7 @@ impl Checkpointer<'_> {
         reset_hot(frozen, digest, merged, left)
     }
 
-    /// Does step 2: returns the key facts of the frames that leave, without those in warm state.
+    /// Does step 2: returns the key facts of the frames that leave, without the facts that warm state already states.
     fn extract_facts(&self, frozen: &Frozen<'_>) -> Vec<Candidate> {
         let mut candidates = candidates(self.registry, frozen.sources());
         forget_known(&mut candidates, frozen.warm);
@@ -219,9 +219,8 @@ fn reset_hot(
     }
 }
 
-/// Drops facts that warm state states already. A fact in the older half of warm state is stated
-/// again, because that half is merged next. A default is stated only when it replaces another
-/// value.
+/// Drops facts that the newer half of warm state already states. A fact in the older half is stated again, because the
+/// older half is merged next. A default is stated only if it replaces another value.
 fn forget_known(candidates: &mut Vec<Candidate>, warm: &Warm) {
     let older = warm.digests().len() / 2;
     let mut known = BTreeMap::new();

@@ -72,7 +72,7 @@ fn rank(candidate: &Candidate) -> (bool, Class, Reverse<u64>, &Fact) {
     (!leaves, *class, Reverse(*position), fact)
 }
 
-/// The candidates that were taken, each with the cost of its piece.
+/// The candidates that were taken, each with the tokens of its piece of the line.
 #[derive(Default)]
 struct Chosen {
     taken: Vec<(Candidate, u32)>,
@@ -123,8 +123,8 @@ impl Chosen {
         self.taken.len() > before
     }
 
-    /// Drops the least needed candidates until the dropped ones cost `tokens` tokens together. Each counts as at
-    /// least one.
+    /// Drops the least needed candidates until the dropped candidates have `tokens` tokens together. Each candidate
+    /// counts as at least one token.
     fn drop_worth(&mut self, tokens: u32) {
         let mut dropped = 0_u32;
         while dropped < tokens {

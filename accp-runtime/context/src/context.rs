@@ -1,4 +1,4 @@
-//! The context of a session.
+//! Renders the context of a session, for counting and for a model.
 use std::sync::Arc;
 
 use crate::digest::Digest;

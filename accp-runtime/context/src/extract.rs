@@ -27,16 +27,16 @@ pub(crate) struct Candidate {
     pub(crate) fact: Fact,
     /// The position of the last frame that states the fact.
     pub(crate) position: u64,
-    /// Whether the frame leaves the context, and the fact with it.
+    /// Whether the frame leaves the context, so that the fact would leave with it.
     pub(crate) leaves: bool,
     pub(crate) class: Class,
     /// Whether the value is the default of the schema.
     pub(crate) by_default: bool,
 }
 
-/// Returns the facts of frames, by entity and relationship. The frames come without their metadata,
-/// in the order of their positions, each with whether it leaves. A later value for the same entity
-/// and relationship replaces an earlier one. A frame that the registry cannot read has no facts.
+/// Returns the facts of frames, by entity and relationship. The frames come without their metadata, in the order of
+/// their positions. The flag of a frame says whether the frame leaves the context. A later value for the same entity
+/// and relationship replaces an earlier value. A frame that the registry cannot read has no facts.
 pub(crate) fn candidates<'f>(
     registry: &Registry,
     frames: impl Iterator<Item = (&'f Item, bool)>,
@@ -104,7 +104,7 @@ pub fn facts_of(entity: &str, name: &str, value: &Value<'_>) -> Vec<Fact> {
     facts.map(|candidate| candidate.fact).collect()
 }
 
-/// Takes the facts of one frame.
+/// Collects the facts of one frame.
 struct Source<'f> {
     /// The candidates by entity and relationship, both in their wire text.
     found: &'f mut BTreeMap<(String, String), Candidate>,
@@ -116,7 +116,7 @@ struct Source<'f> {
 /// The place of a record.
 #[derive(Clone, Copy)]
 struct Place<'p> {
-    /// The entity of the record, unless it has an id of its own.
+    /// The entity of the record, unless the record has its own id.
     entity: &'p str,
     /// The field that holds the record; empty if a param holds it.
     outer: &'p str,
@@ -174,7 +174,7 @@ impl Source<'_> {
             return;
         };
         // A field that repeats the sender adds nothing, because the header names the sender. In
-        // chats, the field `role` repeats it.
+        // chats, the field `role` repeats the sender.
         if text == self.sender && text != entity {
             return;
         }

@@ -8,7 +8,7 @@ use accp_frame::{Reader, Value};
 
 /// A key fact (draft section 5.3, item 2): the field `relationship` of `entity` is `value`.
 ///
-/// The value stands verbatim in a frame: a scalar, a reference, or a list of scalars.
+/// The value is copied from a frame exactly: a scalar, a reference, or a list of scalars.
 ///
 /// ```
 /// use accp_runtime::Value;
@@ -21,7 +21,7 @@ use accp_frame::{Reader, Value};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
-    /// Wire text, like the value.
+    /// The wire text of the entity. `value` is wire text, too.
     entity: Box<str>,
     relationship: Box<str>,
     value: Box<str>,

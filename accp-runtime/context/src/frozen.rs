@@ -46,9 +46,9 @@ pub struct Frozen<'f> {
 }
 
 impl<'f> Frozen<'f> {
-    /// Decides which frames stay. The current frame stays, whole if it fits. Its parent stays if it
-    /// fits. The requests of chains in flight stay, newest first, until one does not fit: a fifth of the budget is for
-    /// them. A parent or a request is cut if it takes more than a quarter of the budget.
+    /// Decides which frames stay. The current frame stays, whole if it fits. Its parent stays if the parent fits. The
+    /// requests of chains in flight stay, newest first, until a request does not fit: a fifth of the budget is for
+    /// these requests. A parent or a request is cut if it takes more than a quarter of the budget.
     pub(crate) fn new(
         hot: &'f Hot,
         warm: &'f Warm,

@@ -10,8 +10,8 @@ use crate::limits::line_tokens;
 use crate::preview::{UNBOUNDED, preview};
 use accp_frame::{DecodeError, DynamicFrame, Reader, Registry, TokenCounter};
 
-/// A frame with more bytes than this per token of the budget fits in no budget. It is cut without
-/// being counted.
+/// If a frame has more bytes than this number times the tokens of the budget, the frame cannot fit. So it is cut, and
+/// its tokens are not counted.
 const BYTES_PER_TOKEN: usize = 16;
 
 /// Hot state (draft section 5.1, tier 1): the current frame, its parent, the requests of chains in
@@ -157,7 +157,7 @@ impl Hot {
         self.count();
     }
 
-    /// Forgets a frame whose text its store erases. Later checkpoints do not list the frame.
+    /// Removes a frame whose text the store erases. Later checkpoints do not list the frame.
     pub fn erase(&mut self, position: u64) {
         if let Ok(at) = self.find(position) {
             self.items.remove(at);
@@ -204,7 +204,7 @@ impl Hot {
     }
 
     /// Returns the frame at a position without its metadata. The text is whole even if the context
-    /// shows a preview. `$hot.p12` refers to it.
+    /// shows a preview. `$hot.p12` refers to the frame at position 12.
     pub fn frame(&self, position: u64) -> Option<&str> {
         Some(&self.items[self.find(position).ok()?].text)
     }

@@ -4,9 +4,9 @@ use accp_frame::{DecodeOptions, LONG_VALUE, Limits, Reader};
 
 /// The most bytes of a preview.
 pub(crate) const PREVIEW: usize = 160;
-/// A shorter beginning of a text is left out.
+/// The least bytes of the beginning of a long text. A preview leaves out a shorter beginning.
 const BEGINNING: usize = 8;
-/// The params that a preview adds to those of the frame.
+/// The params that a preview adds to the params of the frame.
 const OWN: [&str; 2] = ["ref", "begins"];
 
 /// Options for reading frames that were checked before.

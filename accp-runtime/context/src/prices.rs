@@ -34,8 +34,8 @@ impl Default for CachePrices {
 
 impl CachePrices {
     /// Returns whether it is time for a checkpoint. An earlier checkpoint would have saved reading `reread` tokens
-    /// again; `staying` tokens come after those that leave. The cost of the new facts is left out, because it has to
-    /// be paid sooner or later.
+    /// again; `staying` is the number of tokens after the tokens that leave. The cost of the new facts is left out,
+    /// because it has to be paid sooner or later.
     #[expect(clippy::cast_precision_loss, reason = "no context has 2^53 tokens")]
     pub fn pays(&self, reread: usize, staying: usize) -> bool {
         self.cached * reread as f64 > (self.fresh - self.cached) * staying as f64

@@ -1,4 +1,4 @@
-//! A message of a conversation as chat JSON records it, and the one reader of its tool calls.
+//! Reads messages of a conversation that was recorded as chat JSON, and their tool calls in both recorded forms.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -167,8 +167,8 @@ fn flat(call: &Json) -> Option<Json> {
     flat["arguments"].is_object().then_some(Json::Object(flat))
 }
 
-/// Returns whether the numbers of a JSON text are spelt like those of its value. An integer of more
-/// than 64 bits would lose its last digits.
+/// Returns whether `text`, the JSON text of a value, has each number in the spelling that the value would be written
+/// with. For example, reading an integer of more than 64 bits changes its last digits, so this returns false.
 fn keeps_numbers(value: &Json, text: &str) -> bool {
     match value {
         Json::Number(number) => text.contains(&number.to_string()),

@@ -53,8 +53,8 @@ impl Query {
         &self.0
     }
 
-    /// Returns each query word that occurs in a text, as its place and its number, in the order of
-    /// the text.
+    /// Returns each occurrence of a query word in a text: the place in the text, and the index of the word in the
+    /// query. The occurrences are in the order of the text.
     fn hits<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, usize)> + 't {
         let find = |span: Range<usize>| {
             let word = text[span.clone()].to_lowercase();

@@ -17,8 +17,8 @@ const CUT: &str = "...";
 /// The caller enforces the limit of 100 tokens: it cuts a longer summary after a word or a `;` and appends `...`. Any
 /// whitespace becomes a space. An implementation should give the same text for the same frames. If it does not, no
 /// harm is done, because members copy the host's text. An implementation must not fail; if it has nothing to say, it
-/// returns an empty text. It must answer at once: a session with `Rules::late_summaries` asks for the text of a model
-/// and does not wait for it.
+/// returns an empty text. It must answer at once, so it cannot ask a model. With `Rules::late_summaries`, a session
+/// also asks for a better summary, such as one by a model, which may come later.
 ///
 /// ```
 /// use accp_runtime::context::{Frozen, Summarizer};

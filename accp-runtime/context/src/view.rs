@@ -25,15 +25,15 @@
 //!   that a field with a default is absent. Cells missing at the end are empty.
 //! - A **table** is a list of records of one schema: the code, in brackets the columns that are the
 //!   same in all rows, and each row on its own line without these columns.
-//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without quotes if it begins
-//!   with a letter or a digit, reads as nothing else and holds no delimiter; otherwise it is a JSON string. Maps are
-//!   `{key:value,key:value}`, lists `[1,2]`. Where the schema of the frame declares a text, a reader reads even `42`
-//!   as a text.
-//! - A **long text** is `|` in its place and follows below the line, up to the next block. If a line of the text
-//!   would begin a block, `\` stands before its `@`. Texts with control or bidirectional characters are JSON strings
-//!   that escape these characters.
+//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text has no quotes if it begins with a
+//!   letter or a digit, does not look like a value of another type, and has no delimiter; otherwise it is a JSON
+//!   string. Maps are `{key:value,key:value}`, lists `[1,2]`. If the schema of the frame declares a text, a reader
+//!   reads even `42` as a text.
+//! - A **long text** has `|` in its place. The text itself follows below the line, up to the next block. If a line of
+//!   the text would begin a block, `\` comes before its `@`. Texts with control or bidirectional characters are JSON
+//!   strings that escape these characters.
 //!
-//! Values from others are data: they cannot begin a block or end the text around them.
+//! Values from other agents are data: they cannot begin a block or end the text around them.
 //!
 //! A prompt ([`Prompt`]) and a session's context hold three more forms, which are not read back. `@facts p1-6` is a
 //! block of facts about the messages 1 to 6. A record that was shown before is shown with its changed fields only,

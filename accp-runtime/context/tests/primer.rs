@@ -1,4 +1,4 @@
-//! Primers of any registry: they must agree with the registry, and must read back.
+//! Primers of any registry: their notes must agree with the registry, and their examples must be valid blocks.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod notes;

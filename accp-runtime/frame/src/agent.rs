@@ -39,7 +39,7 @@ impl<'a> AgentId<'a> {
         Err(not_an_id(ErrorCode::PARSE_ERROR, &name))
     }
 
-    /// Takes text that the scanner has already checked against the production.
+    /// Makes an agent id from a name that the scanner has already checked.
     pub(crate) fn scanned(name: &'a str) -> Self {
         Self(Cow::Borrowed(name))
     }
@@ -56,8 +56,8 @@ impl<'a> AgentId<'a> {
     }
 }
 
-/// Returns the error for a name that is not an agent id: E1001 where the grammar of a frame wants one,
-/// E1004 in a field of that type.
+/// Returns the error for a name that is not an agent id. `code` is E1001 for a new agent id, and E1004 for the value of
+/// a field of type `agent`.
 #[cold]
 pub(crate) fn not_an_id(code: ErrorCode, name: &str) -> EncodeError {
     let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");

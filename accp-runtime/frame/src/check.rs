@@ -28,8 +28,8 @@ pub struct CheckedFrame<'f, 'a> {
 }
 
 impl CheckedFrame<'_, '_> {
-    /// Gives the verdict of [`DynamicFrame::decode_with`], in a fraction of its time if the message is
-    /// accepted.
+    /// Accepts and refuses the same messages as [`DynamicFrame::decode_with`]. Accepting a message takes a fraction of
+    /// the time that decoding takes.
     ///
     /// # Errors
     /// As [`DynamicFrame::decode_with`].
@@ -41,7 +41,7 @@ impl CheckedFrame<'_, '_> {
         DynamicFrame::decode_with(self.text, registry, options).map(|_| ())
     }
 
-    /// Returns whether the message would certainly be read.
+    /// Returns true if decoding would certainly succeed. If this returns false, decoding may still succeed.
     fn fits(&self, registry: &Registry, options: &DecodeOptions) -> bool {
         let head = &[self.intent.as_str(), self.header.operation];
         let schema = match self.schema {

@@ -107,7 +107,7 @@ fn null_item(at: usize, ty: &Type) -> DecodeError {
     DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
-/// Reads the value of a field. A field that the frame requires is never null.
+/// Reads the value of a field. Refuses a null in a field that the frame requires.
 pub(crate) fn read_field<'a>(
     r: &mut Reader<'a>,
     field: &Field,
@@ -130,8 +130,8 @@ fn read_map<'a>(
 }
 
 /// Fills in the defaults, and checks that no required field is missing and that no name occurs twice. `at` is the
-/// byte that the error for a missing field names. `keys` are the keys of the frame with the bytes of their values,
-/// where those are known.
+/// byte that an error names. `keys` holds each key of the frame with the byte where its value begins: if a key is a
+/// misspelling of a missing field, the error names the byte of this key. `keys` is empty for a nested record.
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
@@ -183,7 +183,8 @@ pub(crate) struct Dynamic<'v, 'a> {
     pub(crate) registry: &'v Registry,
 }
 
-/// The kind of [`Dynamic`] values and of [`Item`]s. These decide themselves whether a null is allowed.
+/// The kind of [`Dynamic`] values and of [`Item`]s. The writer accepts each null of this kind, because these values
+/// themselves refuse a null where it is not allowed.
 pub(crate) struct ByType(());
 
 impl kind::OfItem for ByType {
@@ -213,7 +214,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (value @ Value::Ref(_), _) | (value, Type::Any) => {
                 EncodeValue::<kind::Any>::encode_value(value, w)
             }
-            // A field of type `number` writes equal numbers as one text, whichever literal they came from.
+            // A field of type `number` writes an integer like an equal float, so that equal numbers have one text.
             (Value::Integer(integer), Type::Number) if is_float(*integer) => {
                 EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
             }
@@ -316,7 +317,7 @@ pub(crate) struct Entry<'v, 'a> {
 }
 
 /// Returns the entries on the wire for a map: the schema's fields in their order, then the other keys ascending.
-/// The map may use any name of a field.
+/// The map may have a field under its full name, its short name or an alias.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
@@ -385,8 +386,8 @@ fn both_names(field: &Field) -> EncodeError {
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 
-/// Returns the key of a param that is not in the schema: its standard abbreviation, if that is free
-/// (draft section 4.2).
+/// Returns the key of a param that is not in the schema: its standard abbreviation (draft section 4.2), unless a field
+/// of the schema has this abbreviation as a key.
 pub(crate) fn short_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
     let is_free = |short: &&'static str| schema.is_none_or(|schema| schema.field(short).is_none());
     abbreviate(key).filter(is_free).unwrap_or(key)

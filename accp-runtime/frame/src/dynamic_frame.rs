@@ -1,4 +1,4 @@
-//! Frames as dynamic messages: full key names, by a registry.
+//! Frames as dynamic messages: params under full names, read and written with a registry known only at run time.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -22,8 +22,8 @@ use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
 /// A message under full names: the content of a frame, without a type at compile time.
 ///
 /// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults), and encoding follows section
-/// 7.2. References are carried, not resolved. Each message has one spelling: the schema's fields in their order,
-/// then extra params ascending, defaults left out, `schema` last.
+/// 7.2. References stay references: the codec does not resolve them. Each message has one spelling: the schema's
+/// fields in their order, then extra params ascending, defaults left out, `schema` last.
 ///
 /// ```
 /// use accp_runtime::{DynamicFrame, Registry, Value};
@@ -42,7 +42,7 @@ pub struct DynamicFrame<'a> {
     pub agent: AgentId<'a>,
     /// The intent.
     pub intent: Intent,
-    /// The operation; it need not be one of the core 19.
+    /// The operation. It need not be one of the 19 core operations of the draft.
     pub operation: Cow<'a, str>,
     /// The code of the payload's schema.
     pub schema: Option<Cow<'a, str>>,
@@ -191,9 +191,9 @@ impl<'a> DynamicFrame<'a> {
     /// Returns the text of the frame under the default options.
     ///
     /// # Errors
-    /// E1003 when the registry lacks the schema; E1004 for a value that its field cannot hold, a
-    /// missing required field or envelope field, and a long value (there is no place for it); E1001
-    /// for a breach of the grammar or a limit.
+    /// E1003 when the registry lacks the schema; E1004 for a value that its field cannot hold, for a missing required
+    /// field or envelope field, and for a long value, because the default options have no externals; E1001 for a breach
+    /// of the grammar or a limit.
     pub fn encode(&self, registry: &Registry) -> Result<String, EncodeError> {
         self.encode_with(registry, EncodeOptions::default())
     }
@@ -238,7 +238,7 @@ impl<'a> DynamicFrame<'a> {
         Ok(out)
     }
 
-    /// Returns the scope of the defaults of the params.
+    /// Returns the scope of the payload. It decides which fields are required and which defaults apply.
     pub(crate) fn scope(&self) -> RecordScope<'_> {
         RecordScope::Frame([self.intent.as_str(), &self.operation])
     }
@@ -261,7 +261,8 @@ impl<'a> DynamicFrame<'a> {
         registry.schema_of(self.schema.as_deref()?, &head)
     }
 
-    /// Returns the schema of this message in `registry`.
+    /// Returns the schema of this message in `registry`. If the message names a schema that the registry lacks, the
+    /// error is E1003.
     pub(crate) fn resolve<'r>(
         &self,
         registry: &'r Registry,
@@ -270,7 +271,7 @@ impl<'a> DynamicFrame<'a> {
             return Ok(None);
         };
         self.schema_in(registry).map(Some).ok_or_else(|| {
-            // The schema of a union is never that of a frame.
+            // No frame has the schema of a union.
             let codes = registry.schemas().filter(|schema| schema.union.is_none());
             let codes: Vec<_> = codes.map(|schema| schema.code.as_str()).collect();
             let message = format!(

@@ -137,7 +137,8 @@ impl<'a> Envelope<'a> {
 
     /// Reads the metadata as [`Envelope::read`] does, into an existing empty envelope.
     pub(crate) fn read_from(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
-        // The pairs of a writer come in its order.
+        // The writer of this crate writes the envelope fields in this order, so each of its keys is found at once.
+        // The loop below reads extra pairs, and pairs in another order.
         if r.expects("[mid:", ",mid:")? {
             text(r, &mut self.msg_id, MSG_ID)?;
         }
@@ -204,8 +205,8 @@ impl<'a> Envelope<'a> {
     /// Appends the metadata block; nothing when no field is set.
     ///
     /// # Errors
-    /// E1001 when `sequence` is above [`i64::MAX`], or an extra key does not fit the grammar or is
-    /// one of the envelope's own; E1004 when an extra value is not a scalar.
+    /// E1001 when `sequence` is above [`i64::MAX`], or when an extra key does not fit the grammar or is the key of an
+    /// envelope field; E1004 when an extra value is not a scalar.
     pub fn write(&self, out: &mut String) -> Result<(), EncodeError> {
         let mut digits = itoa::Buffer::new();
         let start = out.len();
@@ -264,7 +265,8 @@ struct Pairs<'o> {
 }
 
 impl Pairs<'_> {
-    /// Appends a key that stands behind its comma. The first pair has a bracket in place of the comma.
+    /// Appends a key that begins with a comma, such as `,mid:`. For the first pair, writes a bracket instead of the
+    /// comma.
     #[expect(
         clippy::inline_always,
         reason = "the compiler copies a constant key as a number"
@@ -300,7 +302,7 @@ impl core::fmt::Display for Envelope<'_> {
     }
 }
 
-/// What a pair has to be: the code of the error, and the words for it.
+/// The rule for the value of a pair: the error code for any other value, and the words that describe a valid value.
 #[derive(Clone, Copy)]
 struct Expected(ErrorCode, &'static str);
 
@@ -319,7 +321,7 @@ const SESSION_ID: Expected = Expected(ErrorCode::INVALID_TYPE, "one session_id")
 const TTL: Expected = Expected(ErrorCode::INVALID_TYPE, "one ttl, integer seconds");
 
 impl Expected {
-    /// Returns the error for a value at `at` that is something else.
+    /// Returns the error for a value at byte `at` that breaks this rule.
     #[cold]
     fn fault(self, at: usize) -> DecodeError {
         DecodeError::new(self.0, at, self.1)

@@ -38,7 +38,7 @@ impl fmt::Display for Path {
 ///
 /// [`Display`](fmt::Display) is for the local log and may show a character of the frame. The peer
 /// may receive [`DecodeError::code`], [`DecodeError::at`] and [`DecodeError::expected`], which
-/// never hold a piece of its payload (draft section 3.6).
+/// never hold a piece of the frame's payload (draft section 3.6).
 ///
 /// ```
 /// use accp_runtime::{ErrorCode, Frame};

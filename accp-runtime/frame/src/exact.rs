@@ -123,8 +123,8 @@ impl Digits {
     }
 }
 
-/// Returns the number for which an object stands, as [`exact_numbers`] writes it, and the text of the number. The
-/// number is `None` if no value of a frame can hold it.
+/// If the JSON is an object `{"$num": "TEXT"}` that [`exact_numbers`] could have written, returns the number and its
+/// text. The number is `None` if no value of a frame can hold it.
 pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     let object = json.as_object().filter(|object| object.len() == 1)?;
     let text = object.get(NUMBER)?.as_str()?;
@@ -133,13 +133,13 @@ pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     is_one.then_some((decimal, text))
 }
 
-/// Returns the decimal with this spelling, if no float has the spelling.
+/// Returns the decimal with exactly this spelling, if a 64-bit float would round it.
 pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     let decimal = Decimal::parse(text).ok()?;
     (is_rounded(text) && decimal.to_string() == text).then_some(decimal)
 }
 
-/// Returns a number of the JSON that no value of a frame holds.
+/// Returns the text of the first number in the JSON that no value of a frame can hold.
 pub(crate) fn unholdable(json: &Json) -> Option<&str> {
     match json {
         Json::Array(items) => items.iter().find_map(unholdable),

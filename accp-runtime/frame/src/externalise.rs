@@ -22,12 +22,12 @@ pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
     }
 }
 
-/// Takes long scalars out first, then deep values, then values for the limits of the frame. So a
+/// Takes long scalars out first, then deep values. Then it takes values out until the frame is within its limits. So a
 /// value leaves for the first reason that applies, and no more values leave than necessary.
 pub(crate) struct Externaliser<'p, 'e> {
     /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
-    /// The scope of the defaults of the payload's params.
+    /// The scope of the payload. It decides which defaults apply.
     pub(crate) scope: RecordScope<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
@@ -76,7 +76,7 @@ impl Externaliser<'_, '_> {
         Ok(payload)
     }
 
-    /// Returns whether a value is left out as the default; such a value may be long.
+    /// Returns whether a value equals a long default. The frame leaves such a value out, so the value may be long.
     fn is_default(&self, value: &Value<'_>, ty: &Type, default: Option<&str>) -> bool {
         default
             .filter(|text| text.len() > LONG_VALUE)
@@ -256,9 +256,9 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     size
 }
 
-/// Returns the values to take out next, ascending. If only bytes are over the limit, long texts go
-/// first: the longest, as many as needed. Otherwise the smallest value that suffices goes, or the
-/// largest container.
+/// Returns the indices of the values to take out next, ascending. If only bytes are over the limit, long texts go
+/// first: the longest, as many as needed. Otherwise the smallest value that suffices goes. If no single value suffices,
+/// the largest container goes.
 fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Vec<usize> {
     let mut texts: Vec<usize> = (0..sizes.len())
         .filter(|&at| sizes[at].scalar && sizes[at].bytes > 4 * WORTHWHILE)

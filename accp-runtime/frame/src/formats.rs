@@ -46,7 +46,7 @@ macro_rules! formatted {
             /// Checks that a text has the format of this type.
             ///
             /// # Errors
-            /// When it does not; the error says what is expected (E1004).
+            /// E1004 when the text does not have this format. The error says what is expected.
             pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, EncodeError> {
                 let text = text.into();
                 if Format::$name.holds(&text) {

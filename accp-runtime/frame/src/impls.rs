@@ -65,7 +65,7 @@ fn no_scalar<T>(r: &mut Reader<'_>, expected: &'static str) -> Decoded<T> {
     r.token().and_then(|token| wrong(at, token, expected))
 }
 
-/// Reads a scalar that `parse` accepts; any other is E1004.
+/// Reads a scalar that `parse` accepts. Any other value is an error (E1004).
 #[inline]
 fn parsed<'a, T>(
     r: &mut Reader<'a>,

@@ -65,8 +65,8 @@ impl<'a> Value<'a> {
     }
 
     /// As [`to_json`](Self::to_json), but a decimal that no float holds exactly becomes `{"$num": "TEXT"}`, so that
-    /// [`from_json`](Self::from_json) gives an equal value back. [`Exact`](crate::Exact) writes it as the number that it
-    /// is.
+    /// [`from_json`](Self::from_json) gives an equal value back. [`Exact`](crate::Exact) writes this object as a plain
+    /// number.
     pub fn to_exact_json(&self) -> Json {
         self.written(Decimals::Marked)
     }
@@ -183,8 +183,8 @@ fn from_json(json: &Json, refs: Refs) -> Value<'_> {
     }
 }
 
-/// Returns the key of an object that is a reference, or data that looks like one. The only key of
-/// such an object is `$ref`, perhaps with more `$` before it, and its value could be referenced.
+/// Returns the key of an object that is a reference or an exact number, or that is data of such a shape. The only key
+/// of the object is `$ref` or `$num`, perhaps with more `$` before it, and its value fits this key.
 fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
     let mut entries = object.iter();
     let (key, value) = entries.next()?;

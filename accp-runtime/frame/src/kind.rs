@@ -85,10 +85,10 @@ pub trait OfItem {
     const HOLDS_NULL: bool = false;
 }
 
-/// `string`: raw or marked, never another type.
+/// `string`: the raw text, or a text after the mark `"`. The value is always a text, never a number or a boolean.
 #[derive(Debug)]
 pub struct String(());
-/// `text`: always the text form.
+/// `text`: the whole scalar is the text form of the value; a mark is an ordinary character.
 #[derive(Debug)]
 pub struct Text(());
 /// `integer`, within [`i64`].
@@ -121,7 +121,7 @@ pub struct Duration(());
 /// `uuid`.
 #[derive(Debug)]
 pub struct Uuid(());
-/// `url`: an absolute one.
+/// `url`: an absolute URL.
 #[derive(Debug)]
 pub struct Url(());
 /// `bytes`: base64 on the wire.

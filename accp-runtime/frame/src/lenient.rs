@@ -120,7 +120,7 @@ impl Frame<'_> {
     }
 }
 
-/// Returns the place in the original of a byte of the repaired text.
+/// Returns the byte of the original text for the byte `at` of the repaired text.
 fn original(moved: &[(usize, usize)], at: usize) -> usize {
     match moved.iter().rev().find(|(repaired, _)| *repaired <= at) {
         Some((repaired, original)) => original + (at - repaired),

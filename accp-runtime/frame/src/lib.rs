@@ -1,6 +1,6 @@
 //! Frames of ACCP, the Agent Context Compression Protocol: types, codec, no IO.
 //!
-//! Add `accp-runtime`, which re-exports the whole crate; begin with its documentation.
+//! Depend on `accp-runtime`, which re-exports this whole crate. Begin with the documentation of `accp-runtime`.
 //!
 //! # Features
 //!

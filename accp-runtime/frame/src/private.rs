@@ -1,6 +1,6 @@
-//! Functions for the code of `#[derive(AccpFrame)]`. They are not part of the public API: they
-//! change with the derive. Code that does not depend on a struct's types stands here, so that the
-//! code of a struct stays small.
+//! Functions for the code that `#[derive(AccpFrame)]` generates. They are not part of the public API: they change with
+//! the derive. Code that does not depend on a struct's types is in these functions, so that the derive generates little
+//! code for each struct.
 
 mod const_error;
 mod enum_names;
@@ -90,7 +90,7 @@ pub fn decode<'a, T>(
     }
 }
 
-/// Appends a param as [`Writer::field`] does. `key` stands between its separator and its colon: `|task:`.
+/// Appends a param as [`Writer::field`] does. `key` includes the separator and the colon: `|task:`.
 #[inline]
 pub fn write<K, T: EncodeValue<K> + ?Sized>(
     w: &mut Writer<'_, '_>,
@@ -103,8 +103,8 @@ pub fn write<K, T: EncodeValue<K> + ?Sized>(
     w.constant_field(name, key, value, absent, inline)
 }
 
-/// Consumes the key of a param, with the separator before it and the colon behind it, if it comes next: `|task:`. A
-/// payload is read fastest if its keys are asked for in the order of the writer.
+/// If the key of this param comes next, consumes the key with the separator and the colon: `|task:`. A payload is read
+/// fastest if the caller asks for the keys in the order of the writer.
 #[expect(
     clippy::inline_always,
     reason = "the compiler compares a constant key as a number"
@@ -114,8 +114,7 @@ pub fn expects(r: &mut Reader<'_>, key: &'static str) -> Result<bool, DecodeErro
     r.expects(key.get(1..).unwrap_or_default(), key)
 }
 
-/// Consumes the schema code and the end of the payload, with the separator before them, if they come next:
-/// `|schema:TA}`.
+/// If the schema code and the end of the payload come next, consumes them with the separator: `|schema:TA}`.
 #[expect(clippy::inline_always, reason = "as for `expects`")]
 #[inline(always)]
 pub fn ends(r: &mut Reader<'_>, end: &'static str) -> bool {
@@ -125,8 +124,8 @@ pub fn ends(r: &mut Reader<'_>, end: &'static str) -> bool {
 /// What [`param`] returns for the end of the payload.
 pub const END: usize = Reader::END;
 
-/// Reads the key of the next param and returns its meaning among `keys`, or [`END`], or another number for an unknown
-/// key.
+/// Reads the key of the next param and returns its meaning in `keys`. Returns [`END`] at the end of the payload, and
+/// another number that is not a meaning for an unknown key.
 #[inline]
 pub fn param(r: &mut Reader<'_>, keys: &Keys) -> Result<usize, DecodeError> {
     r.param_of(keys)
@@ -150,8 +149,8 @@ pub fn code<'a>(r: &mut Reader<'a>, code: &mut Option<&'a str>) -> Result<(), De
     Ok(())
 }
 
-/// Reads the value of a field into its slot. It is no part of each place that calls it: that would make the code of a crate
-/// with many types longer, and reading only a little faster.
+/// Reads the value of a field into its slot. The function is not inlined: inlining would make the code of a crate with
+/// many types longer, and reading only a little faster.
 #[inline(never)]
 pub fn read<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
@@ -238,7 +237,7 @@ pub fn unknown(r: &Reader<'_>, key: &str, expected: &'static str) -> Result<(), 
     Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
 }
 
-/// Returns the value of a field that the registry does not require, after its payload is read.
+/// Returns the value of a field that the registry does not require, after the payload was read.
 #[inline]
 pub fn take<'a, K, T: DecodeValue<'a, K>>(
     r: &Reader<'a>,
@@ -282,8 +281,8 @@ pub fn or_default<'a, K, T: DecodeValue<'a, K>>(
 /// Returns the registry's default, which is given by its wire text, for a field of a new value.
 ///
 /// # Panics
-/// When `T` is a type with a hand-written `DecodeValue` that refuses the default of its own field.
-/// The derive refuses such types of its own at compile time.
+/// When `T` is a type with a hand-written `DecodeValue` that refuses the default of the field. For types that derive
+/// `AccpFrame`, the derive finds this fault at compile time.
 #[inline]
 pub fn preset<'a, K, T: DecodeValue<'a, K>>(name: &'static str, default: &'static str) -> T {
     let text = Reader::new(default, DecodeOptions::default());
@@ -349,8 +348,8 @@ fn other_schema(at: usize, frame: &FrameType<'_>) -> DecodeError {
     DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
 }
 
-/// Returns the fault that counts for the whole frame, even if the reader met another fault first: faults of the
-/// grammar come before those of the header, then follow the schema and the fields.
+/// Returns the most important fault of the whole frame, even if the reader met another fault first. A fault of the
+/// grammar comes before a fault of the header, then a fault of the schema code, and last a fault of a field.
 #[cold]
 fn first_fault(error: DecodeError, payload: &Reader<'_>, frame: &FrameType<'_>) -> DecodeError {
     if error.code() == ErrorCode::PARSE_ERROR {

@@ -18,8 +18,8 @@ pub use keys::{Key, Keys};
 pub struct DecodeOptions {
     /// The limits of the frame.
     pub limits: Limits,
-    /// Whether the sender is known to use the marks `"` and `#` and the pairs form of a map. From a
-    /// sender that did not announce them they are ordinary characters.
+    /// Whether the sender is known to use the marks `"` and `#` and the pairs form of a map. In frames of other
+    /// senders, the marks are ordinary characters, and `{_:[[k,v],..]}` is a map with the key `_`.
     pub marks: bool,
 }
 
@@ -75,13 +75,13 @@ pub struct Reader<'a> {
     is_counted: bool,
     /// Whether the last scalar has escapes.
     escaped: bool,
-    /// The last key that was not among the known ones.
+    /// The last key that was not among the known keys.
     unknown: &'a str,
     /// The fields that were read and that the type does not hold.
     pub(crate) dropped: Vec<Cow<'a, str>>,
 }
 
-/// A copy is made to look ahead, so it begins without dropped fields.
+/// A copy serves only to look ahead, so it begins without dropped fields.
 impl Clone for Reader<'_> {
     #[inline]
     fn clone(&self) -> Self {

@@ -21,7 +21,7 @@ pub(crate) enum RecordScope<'p> {
 }
 
 impl<'p> RecordScope<'p> {
-    /// Returns the head by which the schema knows the scope: intent and operation, or the name of a variant, or
+    /// Returns the words under which the schema declares this scope: intent and operation, or the name of a variant, or
     /// nothing for a nested map.
     fn head(&self) -> &[&'p str] {
         match self {
@@ -97,12 +97,12 @@ impl<'p> RecordScope<'p> {
         Ok(Self::Variant([name_of(variant)]))
     }
 
-    /// Returns whether the field has to be there, with a value.
+    /// Returns whether the record must have the field, with a value other than null.
     pub(crate) fn requires(self, schema: &Schema, field: &Field) -> bool {
         schema.requires(field, self.head())
     }
 
-    /// Returns the full names of the fields that have to be there.
+    /// Returns the full names of the fields that the record must have.
     pub(crate) fn required<'s>(
         self,
         schema: &'s Schema,
@@ -110,13 +110,13 @@ impl<'p> RecordScope<'p> {
         schema.required(self.head())
     }
 
-    /// Returns the demands of the frame or the variant, if the schema declares them.
+    /// Returns the schema's declaration of the frame or the variant, if there is one.
     pub(crate) fn frame(self, schema: &Schema) -> Option<&FrameSpec> {
         schema.frame(self.head())
     }
 
-    /// Returns how to read a payload without the field at this index: take the default, report a fault, or leave the
-    /// field absent. `frame` declares what this scope requires.
+    /// Returns what it means if a record lacks the field at this index: the default, a fault, or nothing. `frame` is
+    /// the schema's declaration of this scope.
     pub(crate) fn absent<'s>(
         self,
         schema: &'s Schema,
@@ -131,7 +131,8 @@ impl<'p> RecordScope<'p> {
         }
     }
 
-    /// Returns the wire text of the default of a field. A writer leaves out a field with this text.
+    /// Returns the wire text of the default of a field; `None` if this scope has no default for the field. A writer
+    /// leaves out a field with this text.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
         let applies = schema.has_default(index, self.head());
         schema

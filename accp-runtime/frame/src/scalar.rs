@@ -26,7 +26,7 @@ pub(crate) fn read<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<
     }
 }
 
-/// Returns the value of the type that a text without escapes stands for. For type `any`, the value is the text
+/// Returns the value that a text without escapes means in a field of this type. For type `any`, the value is the text
 /// itself.
 pub fn plain(text: &str, ty: &Type) -> Option<Value<'static>> {
     let same = || Value::from(text.to_string());

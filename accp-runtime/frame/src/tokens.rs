@@ -6,8 +6,8 @@ use crate::frame::Frame;
 
 /// Counts tokens exactly, as a model's tokenizer does.
 ///
-/// The count of a text must be the same at every call, and may differ from the sum of the
-/// counts of its pieces. Implementations: the crate `accp-tokens`.
+/// The count of a text must be the same at every call. It may differ from the sum of the counts of the text's pieces.
+/// The crate `accp-tokens` has implementations.
 ///
 /// ```
 /// use accp_runtime::TokenCounter;
@@ -75,12 +75,12 @@ pub struct FrameTokens {
     pub total: usize,
 }
 
-/// The relation of a part to the limits of the draft.
+/// The relation of the tokens of a part to its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Within {
     /// Within the soft limit.
     Soft,
-    /// Over the soft limit, within the hard one.
+    /// Over the soft limit, but within the hard limit.
     Hard,
     /// Over the hard limit: the frame must be split, or reference external state.
     Over,
@@ -136,7 +136,7 @@ impl FrameTokenLimits {
         },
     };
 
-    /// Returns whether these limits allow no more than the others.
+    /// Returns whether none of these limits is higher than the same limit in `others`.
     pub fn is_within(&self, others: &Self) -> bool {
         let parts = |limits: &Self| [limits.header, limits.body, limits.metadata, limits.total];
         let mut both = parts(self).into_iter().zip(parts(others));

@@ -53,7 +53,7 @@ impl DynamicFrame<'static> {
     ///
     /// # Errors
     /// A tool that the registry does not have; arguments that are missing, unknown or of another
-    /// type. The error says all of it, to be sent back to the model.
+    /// type. The error lists all these problems, so that the program can send it back to the model.
     ///
     /// ```
     /// use accp_runtime::profiles::ScheduleReq;
@@ -151,7 +151,7 @@ impl DynamicFrame<'static> {
 
 impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
     /// Makes a frame of type `T` from the arguments of a model's tool call, as [`DynamicFrame::from_tool_call`]
-    /// makes a message. `T` is a type of one frame, which owns its values.
+    /// makes a message. `T` must be the type of a single frame, and must own its values.
     ///
     /// # Errors
     /// As [`DynamicFrame::from_tool_call`], and when the registry has no frame of type `T`, or several. If there
@@ -310,12 +310,12 @@ fn no_tool(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// A call that is being read.
+/// The state of reading one tool call.
 struct Call<'r> {
     registry: &'r Registry,
     /// Whether the arguments follow a strict schema.
     is_strict: bool,
-    /// Whether the value is inside JSON that is given as a string. There, a string is always a string.
+    /// Whether the value is inside JSON that is given as a string. Inside such JSON, a string is never JSON itself.
     is_inner: bool,
     problems: Vec<String>,
 }
@@ -462,7 +462,7 @@ impl Call<'_> {
         }
     }
 
-    /// Reports the expectation.
+    /// Reports that a value does not fit its type, and what the type accepts. Returns `None`.
     fn wrong(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
         let expected = wanted(ty, json.as_str());
         self.problem(path, format!("expected {expected}"));
@@ -482,7 +482,7 @@ fn fields_of<'s>(schema: &'s Schema, object: &JsonMap<String, Json>) -> Vec<(&'s
     own.collect()
 }
 
-/// Returns a whole number, also one that is written as `7.0`.
+/// Returns a number as an integer, if it is whole; also a number that is written as `7.0`.
 fn integer(number: &serde_json::Number) -> Option<i64> {
     let whole = |float: f64| (float % 1.0 == 0.0 && float.abs() < 9e15).then_some(float as i64);
     number.as_i64().or_else(|| whole(number.as_f64()?))

@@ -67,8 +67,9 @@ pub trait DecodeFrame<'a>: Sized {
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
 
-    /// Every frame type that is accepted. They serve two errors: for a frame that no variant of an enum accepts,
-    /// and for two variants with the same type, which do not compile. A hand-written impl leaves this constant out.
+    /// The frame types that this Rust type accepts. The runtime lists them in the error for a frame that no variant of
+    /// an enum accepts. The compiler uses them to refuse an enum with two variants for the same frame type. A
+    /// hand-written impl leaves this constant out.
     #[doc(hidden)]
     const TYPES: FrameTypes = FrameTypes::Unknown;
 }
@@ -212,9 +213,9 @@ impl<'a, T> Typed<'a, T> {
     /// of the schema have their full names, and unknown fields have their keys as they stand in the frame. Fields
     /// of nested maps are included.
     ///
-    /// So a field that a newer peer has added or renamed does not get lost unnoticed. If `T` has a `flatten` field,
-    /// that field takes all such fields of the frame itself, so none of them is dropped. Entries of an `{any}` are
-    /// data, and are never dropped.
+    /// So the caller can see if a newer peer has added or renamed a field. If `T` has a `flatten` field, the `flatten`
+    /// field takes these fields of the frame itself, so they are not dropped. Entries of an `{any}` are data, and are
+    /// never dropped.
     ///
     /// ```
     /// use accp_runtime::{AccpFrame, Typed};
@@ -234,7 +235,7 @@ impl<'a, T> Typed<'a, T> {
         &self.dropped
     }
 
-    /// Adds the fields that `r` has read and `T` does not hold.
+    /// Remembers the fields that `r` has read and `T` does not hold.
     pub(crate) fn which_dropped(mut self, r: &mut Reader<'_>) -> Self {
         let dropped = core::mem::take(&mut r.dropped).into_iter();
         self.dropped = dropped.map(IntoOwned::into_owned).collect();
@@ -296,8 +297,8 @@ impl<'a, T> Typed<'a, T> {
     /// Returns the text of the frame under the default options.
     ///
     /// # Errors
-    /// E1004 for a value that its field cannot hold, a long value (there is no place for it), and a
-    /// missing envelope field that the registry requires; E1001 over a limit.
+    /// E1004 for a value that its field cannot hold, for a long value, because the default options have no externals,
+    /// and for a missing envelope field that the registry requires; E1001 over a limit.
     pub fn encode(&self) -> Result<String, EncodeError>
     where
         T: EncodeFrame,

@@ -14,8 +14,8 @@ use crate::reader::{Reader, Token};
 
 /// A value in a place without a declared type (draft section 3.1.1).
 ///
-/// One text is one value and one value is one text, so a `Value` converts to its wire text and back
-/// without loss. It borrows from the frame if it has no escapes.
+/// Each wire text means one value, and each value has one wire text, so a `Value` converts to its wire text and back
+/// without loss. A text without escapes borrows from the frame.
 ///
 /// ```
 /// use accp_runtime::{Frame, Value};
@@ -36,7 +36,7 @@ pub enum Value<'a> {
     Integer(i64),
     /// `3.14`
     Decimal(Decimal),
-    /// A JSON number that is neither an integer nor a decimal here, `#40.7127753` on the wire.
+    /// A JSON number that neither [`Value::Integer`] nor [`Value::Decimal`] can hold, `#40.7127753` on the wire.
     Number(Number),
     /// Any text.
     String(Cow<'a, str>),
@@ -225,7 +225,7 @@ impl<'a> From<Map<'a>> for Value<'a> {
 impl TryFrom<f64> for Value<'_> {
     type Error = EncodeError;
 
-    /// Returns a decimal if one holds the float exactly, otherwise a [`Number`].
+    /// Returns a decimal if a decimal can hold the float exactly, otherwise a [`Number`].
     fn try_from(value: f64) -> Result<Self, Self::Error> {
         if !value.is_finite() {
             let message = "a number that is not finite cannot be written";
@@ -349,7 +349,7 @@ impl<'a> Map<'a> {
         Ok(Self { entries })
     }
 
-    /// Reads the entries of a map of data, after its `{`.
+    /// Reads the entries of a map without declared types, after its `{`.
     pub(crate) fn read_entries(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let start = r.at();
         let mut entries = Vec::new();

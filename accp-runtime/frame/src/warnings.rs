@@ -1,4 +1,4 @@
-//! Warnings about messages that can be read.
+//! Warnings about messages that can be read but have a probable mistake.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use crate::dynamic_frame::DynamicFrame;
 use crate::value::Value;
 
 impl DynamicFrame<'_> {
-    /// Returns what is odd about this message under `registry`. Codecs take the message
+    /// Returns the probable mistakes of this message under `registry`. The codec reads and writes the message
     /// nevertheless.
     ///
     /// ```

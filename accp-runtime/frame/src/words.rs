@@ -24,8 +24,8 @@ use crate::frame::{Frame, Param};
 use crate::reader::DecodeOptions;
 use crate::value::Value;
 
-/// Options without size limits: the host has checked the frames of its log, under limits that may
-/// be higher.
+/// Options without size limits, for the frames of a log. The host has already checked these frames, perhaps under
+/// higher limits than the default.
 pub const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
@@ -93,16 +93,16 @@ fn without_schema(frame: &Frame<'_>) -> Option<String> {
     Some(out)
 }
 
-/// Returns the schema of a control frame and its declaration in that schema, from the registry of the session's own
-/// frames. Returns `None` for a frame between agents.
+/// Returns the schema of a control frame, and the declaration of the frame in this schema. Both are from the registry
+/// of the session's own frames. Returns `None` for a frame between agents.
 pub fn of_the_session(message: &DynamicFrame<'_>) -> Option<(&'static Schema, &'static FrameSpec)> {
     static SESSION: LazyLock<Registry> = LazyLock::new(Registry::session);
     let head = [message.intent.as_str(), &*message.operation];
     SESSION.frame(&head).filter(|_| message.schema.is_none())
 }
 
-/// Returns whether `name`, as a message has it, means this field. A frame without a schema code cannot expand the
-/// short keys of a schema, so there the short names are compared.
+/// Returns whether `name`, the name of a param in `message`, means this field. Without a schema code, the reader could
+/// not expand the short keys of the schema. So for a message without a schema code, this compares short names.
 pub fn is_at(field: &Field, name: &str, message: &DynamicFrame<'_>) -> bool {
     match message.schema {
         Some(_) => field.name == name,
@@ -110,7 +110,7 @@ pub fn is_at(field: &Field, name: &str, message: &DynamicFrame<'_>) -> bool {
     }
 }
 
-/// Returns the fields that a frame states, under full names and in its order, without defaults.
+/// Returns the fields that the text of a frame has, under full names and in the order of the text, without defaults.
 pub fn stated<'m, 'a>(
     frame: &Frame<'_>,
     message: &'m DynamicFrame<'a>,
@@ -150,8 +150,8 @@ pub fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes a text of somebody else on one line of a terminal or a log. It escapes invisible characters
-/// and those that a terminal could act on.
+/// Returns a text from an unknown author so that it can be printed on one line of a terminal or a log. Escapes
+/// invisible characters and characters that a terminal could act on.
 ///
 /// ```
 /// use accp_frame::words::printable;
@@ -174,8 +174,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Returns whether a character can be printed as it is: a terminal shows it, does not act on it, and keeps the
-/// order of those around it.
+/// Returns whether a character can be printed as it is: a terminal shows the character, does not act on it, and keeps
+/// the order of the characters around it.
 ///
 /// ```
 /// use accp_frame::words::is_printable;
@@ -207,8 +207,8 @@ fn verb(intent: Intent) -> &'static str {
     }
 }
 
-/// Writes a value. References are written as in a frame. A text is bare if it is one word, else
-/// quoted and escaped, so that a terminal cannot act on it. Of a digest, only the first digits are
+/// Writes a value. References are written as in a frame. A text is bare if it is one word, else quoted and escaped, so
+/// that a terminal cannot act on it. With `is_brief`, which is for control frames, only the first digits of a hash are
 /// written.
 fn write_value(out: &mut String, value: &Value<'_>, is_brief: bool) {
     match value {

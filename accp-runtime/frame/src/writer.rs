@@ -31,7 +31,7 @@ use params::no_value;
 /// ```
 #[derive(Debug, Default)]
 pub struct EncodeOptions<'e> {
-    /// The limits of the frame: those that its reader will apply.
+    /// The limits of the frame: the limits that its reader will apply.
     pub limits: Limits,
     /// Switches the 50-character rule off (draft section 3.3, item 4).
     pub inline: bool,
@@ -44,7 +44,8 @@ pub struct EncodeOptions<'e> {
 /// Characters above which a scalar goes by reference (draft section 3.3, item 4).
 pub const LONG_VALUE: usize = 50;
 
-/// The facts about a frame besides its fields: the same for every value of a frame type.
+/// The facts that are the same for every frame of one type: its head, its schema, and the envelope fields that it
+/// requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameType<'f> {
     /// The name of the Rust type, for error paths; empty when there is none.
@@ -348,7 +349,7 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// item 4).
     ///
     /// # Errors
-    /// When the text is long and there is no place for it.
+    /// When the text is long, and the options have no externals or the externals refuse it.
     #[inline]
     pub fn text(&mut self, text: &str, write: impl FnOnce(&mut String, &str)) -> Result<()> {
         if text.len() > LONG_VALUE && self.goes_by_reference(text) {
@@ -358,7 +359,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends a scalar by its wire text, or a reference to it if the text is long.
+    /// Appends a scalar, whose wire text is `wire`, or a reference to it if the text is long.
     pub(crate) fn scalar(&mut self, wire: &str, value: &Value<'_>) -> Result<()> {
         if self.goes_by_reference(wire) {
             return self.externalise(value);

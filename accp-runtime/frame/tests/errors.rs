@@ -180,8 +180,7 @@ fn of_the_caller() {
     assert!(Value::try_from(f64::NAN).is_err());
 }
 
-/// A name that is not an agent id is a fault of the grammar (E1001) as the sender of a frame, and a
-/// value of the wrong type (E1004) in a field. Readers give the same codes.
+/// No frame can have the schema of a union, so the error lists only the other schemas.
 #[test]
 fn of_a_frame_under_the_schema_of_a_union() {
     let registry = r#"{ "schemas": {
@@ -194,6 +193,8 @@ fn of_a_frame_under_the_schema_of_a_union() {
     assert_eq!(error, "no schema PY in the registry; it has OR");
 }
 
+/// A name that is not an agent id is a fault of the grammar (E1001) as the sender of a frame, and a value of the wrong
+/// type (E1004) in a field. For a field, a reader gives the same code as the writer.
 #[test]
 fn of_an_agent_id_in_its_place() {
     let sender = AgentId::new("dev team").unwrap_err();

@@ -1,4 +1,5 @@
-//! Two registries at random: where `diff` says that a reader is not broken, the reader reads what the writer meant.
+//! Random pairs of registries. If `diff` says that a change does not break a reader, this reader must read the values
+//! that the writer meant.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -9,11 +10,11 @@ use accp_runtime::{DynamicFrame, Value};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// Few names, so that a key often means two fields.
+/// Few names, so that one key often means different fields in the two registries.
 const NAMES: [&str; 5] = ["total", "amount", "net", "t", "n"];
 const HEADS: [[&str; 2]; 3] = [["req", "pay"], ["done", "pay"], ["wait", "pay"]];
 
-/// A field of a document, if its name is free there.
+/// A plan for a field of a registry. The field is left out if an earlier field has its name.
 #[derive(Debug, Clone)]
 struct FieldPlan {
     name: &'static str,
@@ -24,7 +25,8 @@ struct FieldPlan {
     is_required: bool,
 }
 
-/// An entry of `frames`: the names that it is about and those that it requires, if the schema has them.
+/// A plan for an entry of `frames`: the names of the fields that it is about, and of the fields that it requires. Names
+/// that the schema lacks are left out.
 #[derive(Debug, Clone)]
 struct FramePlan {
     about: Option<Vec<&'static str>>,
@@ -38,7 +40,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Returns the registry. A name, an abbreviation or an alias that has a meaning already is left out.
+    /// Returns the registry of this plan. A name, an abbreviation or an alias that is taken already is left out.
     fn registry(&self) -> Registry {
         let mut fields: Vec<&FieldPlan> = Vec::new();
         for field in self.fields.iter().flatten() {
@@ -147,7 +149,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     parts.prop_map(|(fields, frames)| Plan { fields, frames })
 }
 
-/// Two plans, of which the second keeps most parts of the first.
+/// Generates two plans. The second plan keeps most parts of the first plan.
 fn plans() -> impl Strategy<Value = (Plan, Plan)> {
     let is_new = proptest::collection::vec(proptest::bool::weighted(0.2), 7);
     (plan(), plan(), is_new).prop_map(|(old, mut new, is_new)| {
@@ -169,7 +171,7 @@ fn keep<T: Clone>(new: &mut [T], old: &[T], is_new: &[bool]) {
     }
 }
 
-/// The fields that are one field under two names: the name in the old registry and that in the new one.
+/// Returns the old and the new name of each field that was renamed, as `diff` reports it.
 fn renamed(old: &Registry, new: &Registry) -> Vec<(String, String)> {
     let changes = diff(old, new).into_iter();
     let names = changes.filter_map(|change| {
@@ -218,7 +220,8 @@ fn reads_all(
             Ok(found) => found,
             Err(error) => return Err(TestCaseError::fail(format!("{text}: {error}"))),
         };
-        // A reader takes no defaults in a frame that it does not list, and nobody relies on such a frame.
+        // A reader fills in no defaults for a frame that its registry does not list. So the values of such a frame are
+        // not compared.
         if !schema(reader).lists(head) && !schema(writer).frames.is_empty() {
             continue;
         }
@@ -240,7 +243,7 @@ fn reads_all(
                 text
             );
         }
-        // A field that only the reader has holds nothing but its default.
+        // A field that only the reader's registry has must have its default.
         for (name, value) in &found {
             let is_common = schema(writer)
                 .fields

@@ -1,4 +1,4 @@
-//! Types of other crates: what is written comes back equal, or is refused.
+//! Types of other crates: a reader gets back an equal value, or the writer refuses the value.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -43,7 +43,7 @@ fn written<K, T: EncodeValue<K>>(value: T) -> Result<String, EncodeError> {
     Ok(String::from(field.strip_suffix('}').unwrap()))
 }
 
-/// Returns the value that a field has with this text, or the error.
+/// Returns the value that a field of kind `K` has with this wire text, or the error.
 fn read<K, T: for<'t> DecodeValue<'t, K>>(text: &str) -> Result<T, String> {
     let frame = format!("@a>qry:lookup{{of:{text}}}");
     let typed = Typed::<Untyped<As<K, T>>>::decode(&frame);
@@ -52,7 +52,7 @@ fn read<K, T: for<'t> DecodeValue<'t, K>>(text: &str) -> Result<T, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Checks that a value has this text as the type `K`, and comes back.
+/// Checks that a value in a field of kind `K` is written as this text, and that the text is read as an equal value.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "a value at the call reads better"

@@ -5,7 +5,8 @@
 use accp_runtime::{AccpFrame, ErrorCode, Typed};
 use proptest::prelude::*;
 
-/// Keys around eight bytes, among them keys that begin with others and that begin alike.
+/// A reader compares the first eight bytes of a key. So some keys here are a little shorter or longer, some begin with
+/// another key, and some have the same first bytes.
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(intent = "req", operation = "measure")]
 struct Measure {
@@ -101,7 +102,7 @@ proptest! {
         prop_assert_eq!(envelope.ttl, pairs.contains(&6).then_some(7));
     }
 
-    /// A key under two of its names, or twice, is refused at its second value.
+    /// If a field occurs twice, under one of its names or under two, the reader refuses the second value.
     #[test]
     fn a_key_stands_once(field in 0..KEYS.len(), first in 0..2_usize, second in 0..2_usize) {
         let keys = KEYS[field];

@@ -35,7 +35,7 @@ fn frame(params: &str) -> String {
     format!("@a>req:put{{{params}|schema:PL}}")
 }
 
-/// Reads a message with these params, and returns the params that it writes, or the error of reading it.
+/// Reads a message with these params and writes it again. Returns the written params, or the error of reading.
 fn through(params: &str) -> Result<String, String> {
     let (registry, text) = (places(), frame(params));
     let message = DynamicFrame::decode(&text, &registry).map_err(|error| error.to_string())?;
@@ -244,7 +244,8 @@ fn read<K, T: for<'a> DecodeValue<'a, K>>(text: &str) -> Result<T, String> {
     T::decode_value(&mut r).map_err(|error| error.to_string())
 }
 
-/// Whatever type holds the items, the kind of the list or map decides.
+/// The registry type of a list or a map decides whether an item may be null. The Rust type of the items does not
+/// matter.
 #[test]
 fn the_kind_of_a_container_decides() {
     type Texts = kind::List<kind::String>;

@@ -1,8 +1,8 @@
-//! A reader asks for the keys of a writer in their order, and looks up what remains. Both ways give the same values and
-//! the same errors.
+//! A reader first asks for the keys in the order of the writer, and then looks up the keys that remain. Both ways must
+//! give the same values and the same errors.
 //!
-//! A key that no writer writes, before all others, makes the reader look up every key. So each frame is read without it
-//! and with it.
+//! An unknown key before all other keys makes the reader look up every key. So the test reads each frame without such a
+//! key and with it.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -30,7 +30,7 @@ const ENVELOPE: [[&str; 2]; 8] = [
     ["ttl", "ttl"],
     ["more", "colour"],
 ];
-/// A value that fits the field of the same place, and values of all forms.
+/// For each of the `FIELDS`, a value that fits. `OTHERS` has values of all forms.
 const FITTING: [&str; 6] = ["dev", "a", "high", "x_y", "[a,b]", "TA"];
 const OTHERS: [&str; 16] = [
     "~",
@@ -54,7 +54,8 @@ const INSERTED: [&str; 14] = [
     "|", ",", ":", "{", "}", "[", "]", "~", "$", "\\", "\"", " ", "é", "0",
 ];
 
-/// A param or a pair: its place among the keys, its name, whether its value fits, and another value.
+/// A param or a pair: the index of its field, the index of its name, whether its value fits the field, and a value of
+/// any form, which is used if not.
 type Pair = (usize, usize, bool, &'static str);
 
 fn pairs(keys: usize) -> impl Strategy<Value = Vec<Pair>> {
@@ -85,7 +86,7 @@ fn text_of(pairs: &[Pair], keys: &[[&str; 2]], fitting: &[&str], separator: &str
     text.collect::<Vec<_>>().join(separator)
 }
 
-/// Inserts a text at a share of the length.
+/// Inserts a text after this share of `text`, from 0 to 1.
 fn insert(text: &mut String, (share, inserted): (f64, &str)) {
     let mut at = (text.len() as f64 * share) as usize;
     while !text.is_char_boundary(at) {
@@ -96,7 +97,7 @@ fn insert(text: &mut String, (share, inserted): (f64, &str)) {
 
 fn at_most(params: u32) -> DecodeOptions {
     let mut options = DecodeOptions::default();
-    // From eight on, the limit is one that no frame here reaches.
+    // A value from eight on stands for a limit that no frame of this test reaches.
     options.limits.params = if params < 8 { params } else { 256 };
     options
 }

@@ -165,7 +165,7 @@ fn a_record_of_a_newer_variant_is_kept_where_the_type_has_a_place_for_it() {
     assert_eq!(typed.frame.others.as_ref().unwrap()[0], AnyPayment::Cash);
     assert_eq!(typed.encode().unwrap(), frame);
     assert_eq!(typed.into_owned().encode().unwrap(), frame);
-    // A registry is closed, so that a host refuses what nobody declared.
+    // A message is read only with the registry, so a host refuses a variant that the registry does not declare.
     let error = DynamicFrame::decode(frame, &registry()).unwrap_err();
     insta::assert_snapshot!(error, @"E1004 at byte 40 in pay.k: expected a value of type enum(card,bank_transfer,cash)");
     // A tag is a name: neither null nor a reference, nor missing.
@@ -175,7 +175,7 @@ fn a_record_of_a_newer_variant_is_kept_where_the_type_has_a_place_for_it() {
     }
 }
 
-/// A type does not write what it refuses to read.
+/// A type refuses to write a record that it would refuse to read.
 #[test]
 fn the_variant_for_other_records_needs_the_name_of_another_variant() {
     let write = |record: Map<'static>| {

@@ -51,7 +51,8 @@ pub struct Erased {
     are_hot: bool,
 }
 
-/// The greatest number of checkpoints that count in a gap of a log. Warm state has far fewer lines.
+/// The most checkpoints in one gap of a log that are taken into account: the latest ones. Warm state has far fewer
+/// lines.
 const IN_A_GAP: usize = 4096;
 
 impl Erased {
@@ -77,7 +78,8 @@ impl Erased {
 pub struct Erasing {
     selection: Selection,
     found: Erased,
-    /// Parts whose frame may turn out to be an erased one when its last part is read.
+    /// The parts of frames whose whole text comes later in the log. The entry of the whole frame decides whether its
+    /// parts are erased.
     parts: BTreeMap<(MemberId, Mid), Vec<Entry>>,
     /// The erased frames that came in parts.
     wholes: BTreeSet<(MemberId, Mid)>,

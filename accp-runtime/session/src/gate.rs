@@ -36,7 +36,7 @@ use accp_context::Time;
 /// count.
 const NAMES: usize = 1024;
 
-/// The message ids and numbers that the host remembers.
+/// The message ids and numbers that the host remembers, and the limits for values.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub values: ValueLimits,
@@ -110,10 +110,10 @@ impl Gate {
             .or_else(|| self.numbers.names.owner(chain))
     }
 
-    /// Returns the last epoch among the consumed and the refused ids of a member. The host takes no other frame under
-    /// either, so the member must not make them again. Other members may have used ids of its range
-    /// before the member joined. Such ids count only in the lower half of the range, so that nobody can use up the
-    /// ids of another member.
+    /// Returns the last epoch among the consumed and the refused ids of a member. The host accepts no other frame
+    /// under these ids, so the member must not make them again. Other members may have used ids of its range before
+    /// the member joined. Such ids count only in the lower half of the range, so that nobody can use up the ids of
+    /// another member.
     pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
         let ids = member.ids();
         let middle = ids.start().midpoint(*ids.end());
@@ -166,8 +166,8 @@ impl Gate {
         }
     }
 
-    /// Forgets the parts of a frame that can never be whole, because one part was refused or dropped.
-    /// Its sender gives up the other parts, too, but the first one may still be under way.
+    /// Forgets the parts of a frame that can never be whole, because one part was refused or dropped. The sender
+    /// gives up the other parts, too, but the first part may still be under way.
     fn end_parts(&mut self, entry: &Entry, frame: &Scanned<'_>) {
         let Ok(Some(part)) = Part::of(frame) else {
             return;
@@ -195,7 +195,7 @@ impl Gate {
         }
     }
 
-    /// Notes the values that a member announces, whose bytes the host fetches.
+    /// Notes the values that a member announces. The host fetches their bytes.
     pub(crate) fn note_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         for (key, digest, length) in values.iter().filter(|_| from != MemberId::HOST) {
             let missing = Missing {

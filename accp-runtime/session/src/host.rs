@@ -54,11 +54,13 @@ pub(crate) struct Host {
     pub rules: Rules,
     pub gate: Gate,
     pub relays: Relays,
-    /// Members that want a value, each with its first byte, while the store reads the value.
+    /// Members that want a value, by its key, while the store reads the value. Each member comes with the first byte
+    /// that it wants.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
-    /// Members that want a value whose bytes the host is fetching, each with the first byte that it wants.
+    /// Members that want a value, by its key, while the host fetches the bytes. Each member comes with the first byte
+    /// that it wants.
     pub awaiting: BTreeMap<String, BTreeMap<MemberId, u64>>,
-    /// The newest fold that a member may fetch, while one fetches it.
+    /// The newest fold that the host has offered to members, while at least one member still fetches it.
     pub offer: Option<Offer<Weak<[u8]>>>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,

@@ -50,7 +50,8 @@ pub(crate) struct Member {
     pub word: Word,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
-    /// The registry of the host, while this side fetches it. The frames that follow may need it.
+    /// The hash of the schemas in force, while this side fetches them. This side takes no entries meanwhile, because
+    /// they may need these schemas.
     pub learning: Option<Hash>,
     /// True if the host takes frames in parts.
     pub parts: bool,
@@ -97,7 +98,7 @@ pub(crate) struct ToSend {
     pub hello: bool,
     /// An acknowledgement of the position that this side holds.
     pub ack: bool,
-    /// A ping, because the host has not answered for long.
+    /// A ping, because the host has not answered for a long time.
     pub ping: bool,
 }
 
@@ -206,8 +207,8 @@ impl Member {
     /// `announced` is the digest and the length from the log. A member that joined later does not
     /// know them and takes the host's value. `p57` is the frame at position 57 of the log.
     ///
-    /// A value that the state of this side does not know is not fetched. The host may be put back to an older copy and use
-    /// the key for other bytes, and this side could not keep these then.
+    /// This side does not fetch a value that its state does not know. A host that is restored from an older copy may
+    /// use the key for other bytes, and this side could not replace the first bytes.
     pub(crate) fn fetch(&mut self, key: &str, announced: Option<(Hash, u64)>) {
         let state = &self.side.state;
         let is_unknown = put_key(key).is_some() && !state.is_put(key);
@@ -340,8 +341,8 @@ impl Member {
                 self.speak(now);
             }
         }
-        // The batch got this number when a frame left the outbox. Other frames were settled later in this turn, so
-        // the number may have changed.
+        // The batch got its `outbox_sequence` when a frame left the outbox. Later inputs may have settled other
+        // frames, so this side updates the number.
         if self.draft.is_none()
             && let Some(kept) = self.side.batch.outbox_sequence()
         {

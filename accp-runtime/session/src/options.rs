@@ -185,8 +185,8 @@ pub struct GroupLimits {
     pub groups: usize,
     /// Bytes that the parts of a frame may have together: 256 KiB by default.
     pub bytes: usize,
-    /// The time without a new part after which a frame makes room for another: 5 minutes by
-    /// default.
+    /// The time after which the host may give up a frame without a new part, to make room for another frame: 5
+    /// minutes by default.
     pub age: Duration,
 }
 
@@ -220,8 +220,8 @@ impl Default for ValueLimits {
     }
 }
 
-/// What a host does for a member that knows the draft alone: its `sync:registry` says the version and
-/// the hash of its registry, and nothing of the log (draft section 6.4).
+/// What a host does for a member that knows the draft alone. The `sync:registry` of such a member has the version and
+/// the hash of its registry, and no position of the log (draft section 6.4).
 ///
 /// ```
 /// use accp_runtime::session::{DraftPeers, Rules};
@@ -289,12 +289,11 @@ pub struct Rules {
     /// Sums up the frames that leave hot state. It has to answer at once.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
     /// True if each checkpoint asks for a better summary, which may come later
-    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)): for summaries by a model. The host
-    /// then keeps the frames that left until the next checkpoint, also in its snapshots. False by
-    /// default.
+    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)): for summaries by a model. The host then keeps the
+    /// frames that left hot state until the next checkpoint, also in its snapshots. False by default.
     pub late_summaries: bool,
-    /// The secret of a new log, with which the host vouches for the log. A driver draws one. Without a secret,
-    /// nobody can recognise that the store of the host is an old copy. A session keeps the secret that it was
+    /// The secret of a new log, with which the host vouches for the log. A driver draws a random secret. Without a
+    /// secret, nobody can recognise that the store of the host is an old copy. A session keeps the secret that it was
     /// opened with.
     pub key: Option<LogKey>,
 }

@@ -237,7 +237,7 @@ fn index(text: &str) -> Option<usize> {
     }
 }
 
-/// Reads a number from 1, in its only spelling: two keys never name one thing.
+/// Reads a number from 1, in its only spelling, so that two keys never name the same thing.
 fn counter(text: &str) -> Option<u64> {
     let canonical = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| canonical)

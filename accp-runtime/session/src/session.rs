@@ -268,18 +268,19 @@ impl Session {
         &self.side().state
     }
 
-    /// Returns the context for a model, as a [view](accp_context::view): the primer, the
-    /// checkpoints, each with the place of its frames, and then the later frames.
+    /// Returns the context for a model, as a [view](accp_context::view): the primer, then each checkpoint with the
+    /// positions of its frames, then the later frames.
     ///
-    /// Between checkpoints the view only grows at its end. The budgets count the frames, which
-    /// usually take more tokens ([`render_context`](accp_context::render_context)).
+    /// Between checkpoints the view only grows at its end. The budgets do not count the tokens of this view. They
+    /// count those of the frames themselves, which are usually more
+    /// ([`render_context`](accp_context::render_context)).
     pub fn context(&self) -> String {
         let state = self.state();
         view_context(&self.options().registry, state.warm(), state.hot())
     }
 
-    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1). The context takes nothing
-    /// when no tokens are counted.
+    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1): nothing if the session has
+    /// no token counter.
     pub fn budget(&self) -> TokenBudget {
         let state = self.state();
         TokenBudget::of(state.hot(), state.warm(), &self.options().context)

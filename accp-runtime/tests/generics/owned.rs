@@ -1,4 +1,4 @@
-//! Types of the user that own what a frame borrows.
+//! Frames that own the values of user types, although these types borrow from the text in other frames.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -22,9 +22,9 @@ use std::path::Path;
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
 const LONGEST: usize = 128;
-/// The average number of keys in a bucket, and the number of records for a hundred tokens. With more records,
-/// pilots are easier to find.
+/// The average number of keys in a bucket.
 const BUCKET: usize = 4;
+/// The number of records for a hundred tokens. With more records, pilots are easier to find.
 const ROOM: usize = 102;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -109,8 +109,8 @@ fn row(head: &mut [u8], length: usize, numbers: [usize; 4]) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Returns the two parts of each token, in the order of ranks. To find them, it joins the bytes of each token as
-/// the encoding does, up to the last join: the parts are what the last join joins.
+/// Returns the two parts of each token, in the order of ranks. To find the parts of a token, this function joins the
+/// bytes of the token as the encoding does, until two parts are left.
 fn parts(lengths: &BTreeMap<usize, Vec<(Vec<u8>, u32)>>) -> Result<Vec<u8>, Box<dyn Error>> {
     let tokens = lengths.values().flatten();
     let ranks: HashMap<&[u8], u32> = tokens.map(|(token, rank)| (&token[..], *rank)).collect();

@@ -7,9 +7,9 @@ use crate::engine::{CL100K_BASE, Encoding, O200K_BASE};
 
 /// A BPE encoding that counts tokens exactly as `tiktoken` does (its `encode_ordinary`).
 ///
-/// A `Bpe` is a handle to tables that the process shares: copy it freely. The tables are ready in the binary. Only
-/// an index of pairs is built when the first word comes that is not a token, which takes some milliseconds and
-/// megabytes; [`load`](Self::load) builds the index earlier.
+/// A `Bpe` is a handle to tables that the process shares: copy it freely. The tables are ready in the binary. Only an
+/// index of pairs is built at run time, for the first word that is not a token. This takes some milliseconds and
+/// megabytes. [`load`](Self::load) builds the index earlier.
 ///
 /// ```
 /// use accp_tokens::{Bpe, TokenCounter};

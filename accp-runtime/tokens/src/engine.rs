@@ -27,7 +27,7 @@ pub(crate) struct Encoding {
     memo: &'static Memo,
 }
 
-// The memos are statics beside the encodings: they are all zeros, and so take no room in the binary.
+// The memos are not inside the statics of the encodings: a static of only zeros takes no room in the binary.
 static O200K_MEMO: Memo = Memo::new();
 static CL100K_MEMO: Memo = Memo::new();
 
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A lookup finds every token of the table by its bytes, and each is joined from its two parts.
+    /// A lookup finds every token of the table by its bytes, and the bytes of each token are those of its two parts.
     #[test]
     fn tables_hold_all_tokens_and_their_parts() {
         for encoding in [&O200K_BASE, &CL100K_BASE] {

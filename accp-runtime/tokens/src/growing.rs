@@ -7,9 +7,10 @@ use crate::engine::last_cut;
 
 /// Counts the tokens of a text to which more is appended, such as a list or a prompt.
 ///
-/// The count is exactly that of the whole text, although token counts do not add up. An append counts only the new
-/// text and the piece that it continues, such as a word or a run of signs. Only the text from this piece on is
-/// kept. A text that is one single piece is counted from its start each time.
+/// The count is exactly the count of the whole text, although token counts do not add up. An append counts only the
+/// new text and the last piece of the old text, such as a word or a run of signs, because the new text may continue
+/// this piece. Only the text from this piece on is kept. A text that is a single piece is counted from its start each
+/// time.
 ///
 /// ```
 /// use accp_tokens::{Bpe, GrowingCount, TokenCounter};
@@ -23,7 +24,7 @@ use crate::engine::last_cut;
 #[derive(Clone)]
 pub struct GrowingCount {
     bpe: Bpe,
-    /// The number of tokens before `open`. Text that follows does not change it.
+    /// The number of tokens before `open`. Later text does not change this number.
     settled: usize,
     open: String,
     /// The number of tokens in `open`.

@@ -19,9 +19,9 @@
 //! # Choice of the encoding
 //!
 //! [`Bpe::for_encoding`] takes the name of an encoding, and [`Bpe::for_model`] the name of a model.
-//! Most vendors publish no tokenizer. For their models the count comes from a named substitute and
-//! is marked as one, with what is known of its error. Print the mark next to the number. A name that no known model
-//! has is refused.
+//! Most vendors publish no tokenizer. For a model of such a vendor, a named substitute counts. The result is marked as
+//! the count of a substitute, with the known error of the substitute. Print this mark next to the number. A name that
+//! no known model has is refused.
 //!
 //! ```
 //! use accp_tokens::Bpe;
@@ -34,23 +34,23 @@
 //!
 //! # Pictures, documents and sounds
 //!
-//! A provider bills media by their size, and not by their bytes. [`Medium`] describes one of them, and
-//! [`MediaPrices`] gives its price.
+//! A provider bills media by their size, and not by their bytes. [`Medium`] describes a picture, a document or another
+//! medium, and [`MediaPrices`] gives its price.
 //!
 //! # Contents of a count
 //!
 //! - The text as it stands: no Unicode normalisation, no trimming. Special tokens such as
 //!   `<|endoftext|>` are counted as ordinary text.
-//! - Not the text that a provider adds around a message.
+//! - The text that a provider adds around a message is not counted.
 //! - Token counts do not add up: two texts counted apart may have more or fewer tokens than the
 //!   joined text. If you need the count of the joined text, count the joined text.
 //!
 //! # Costs
 //!
 //! Counting takes time linear in the length of every text, and little memory: a million spaces or a word of ten megabytes are no
-//! worse than prose. The tables are part of the binary (3.1 MB for `o200k_base`, 1.5 MB for `cl100k_base`), and are used as
-//! they stand there. [`TokenCounter::count_to`] stops at a limit, and [`GrowingCount`] counts only what a text has grown
-//! by.
+//! worse than prose. The tables are part of the binary (3.1 MB for `o200k_base`, 1.5 MB for `cl100k_base`), and are
+//! used without unpacking. [`TokenCounter::count_to`] stops at a limit, and [`GrowingCount`] counts only the new part
+//! of a text that grows.
 //!
 //! # Features
 //!

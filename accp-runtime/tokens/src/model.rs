@@ -17,7 +17,7 @@ const SUGGESTED: usize = 3;
 
 /// The counter for a model, and whether its encoding is the model's own.
 ///
-/// [`Display`](fmt::Display) gives the name to print beside a count: the name of the encoding, with `(substitute)`
+/// [`Display`](fmt::Display) gives the name to print next to a count: the name of the encoding, with `(substitute)`
 /// if the encoding is not the model's own. The name of the [`TokenCounter`] says the same in words, with the error
 /// of the substitute.
 #[derive(Debug, Clone)]
@@ -33,8 +33,8 @@ pub struct ModelCounter {
 }
 
 impl ModelCounter {
-    /// Returns the warning to print beside a count: which encoding stands in for the model's own, and how far off the
-    /// count is. `None` if the count is exact.
+    /// Returns the warning to print next to a count: it says which encoding is the substitute for the model's own
+    /// encoding, and how far off the count is. `None` if the count is exact.
     ///
     /// ```
     /// use accp_tokens::Bpe;
@@ -81,7 +81,7 @@ impl TokenCounter for ModelCounter {
 pub struct UnknownModel {
     /// The name.
     pub model: String,
-    /// The nearest names of models; examples if none is near.
+    /// The most similar names of models; examples if no name is similar.
     pub nearest: Vec<&'static str>,
 }
 
@@ -129,7 +129,7 @@ impl Bpe {
     /// Returns the encoding of a model. For a model whose tokenizer is not public, this is [`Bpe::default`], marked
     /// as a substitute, together with the known error of the substitute.
     ///
-    /// It knows OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`), fine-tuned
+    /// The function knows OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`), fine-tuned
     /// (`ft:gpt-4o:org`), or behind routers (`openrouter/openai/gpt-4o`), and the names of Claude, Gemini and other common
     /// models.
     ///

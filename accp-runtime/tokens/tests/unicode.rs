@@ -1,4 +1,4 @@
-//! All characters, alone and beside others: the splits of both encodings have a class for each.
+//! All characters, alone and next to other characters: the patterns of both encodings put each character into a class.
 
 use crate::common::{assert_same, encodings};
 

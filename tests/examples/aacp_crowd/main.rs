@@ -2,9 +2,9 @@
 //!
 //! The program runs the command as its users do. The model is a stub on this machine.
 //!
-//! A crowd of processes with one new instruction makes one call, gets equal packets, and is counted
-//! exactly. A process that is killed during its call, or after it, leaves a registry that is whole. The
-//! next process with the same instruction gets a packet, and asks the model only if no answer was
+//! Many processes with the same new instruction make one call to the model together and get equal packets, and the
+//! registry counts each of them. If a process is killed during its call, or after the call, the registry stays
+//! whole. The next process with the same instruction gets a packet, and calls the model only if no answer was
 //! stored.
 //!
 //! ```sh
@@ -79,7 +79,8 @@ impl Args {
         entries.collect()
     }
 
-    /// Starts all processes at once with one new instruction.
+    /// Starts all processes at once with one new instruction. Checks that one call was made, that all packets are
+    /// equal, and that the registry has counted each process.
     fn crowd(&self, style: Style) -> Result<String> {
         let folder = tempfile::tempdir()?;
         let registry = folder.path().join("r.aacp");

@@ -24,7 +24,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// Returns the name of the command.
+    /// Returns the name of the style on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -45,7 +45,7 @@ impl Style {
     }
 }
 
-/// The stub.
+/// The stub, listening on a port of this machine.
 pub(crate) struct Stub {
     pub(crate) style: Style,
     pub(crate) url: String,

@@ -1,4 +1,4 @@
-//! The results of the kills.
+//! Counts the kills of a run, by the stage that the killed process had reached.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use accp_tests::program;
 /// The stage that the process had reached when it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fell {
-    /// Cold state has nothing new: the process had not kept its step.
+    /// Cold state has nothing new: the process had not yet stored its step.
     Before,
     /// Cold state has the step, but a file of this step is missing or incomplete.
     Within,

@@ -9,7 +9,7 @@ use accp_tests::program::Result;
 
 use crate::command::{SESSION, copy};
 
-/// The files that people read, by name.
+/// The texts of the files that people read, each under the name of its file.
 pub(crate) type Files = BTreeMap<String, String>;
 
 /// Reads all files that people read.

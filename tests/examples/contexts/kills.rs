@@ -1,4 +1,4 @@
-//! Processes that are killed while they compress.
+//! Kills processes while they compress a list, and checks what each kill leaves.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const EACH: u64 = 20;
 /// and mostly near the beginning of this time.
 const SOON: u64 = 8;
 
-/// Kills processes until there are `kills` kills.
+/// Kills processes, in one conversation after another, until `kills` processes were killed.
 pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();
@@ -50,7 +50,7 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
 struct Bench {
     accp: PathBuf,
     root: PathBuf,
-    /// Where the root waits while the command runs undisturbed on a copy.
+    /// The path to which the root is moved while the command runs undisturbed on a copy.
     aside: PathBuf,
     /// The file with the list that the command gets.
     list: PathBuf,
@@ -78,7 +78,7 @@ impl Bench {
     fn step(&mut self, rng: &mut Rng, counts: &mut Counts) -> Result<()> {
         let said = self.messages.len();
         grow(&mut self.messages, rng);
-        // A program gives the whole conversation, or the last list and the messages since then.
+        // The command gets the whole conversation, or the list that it printed last with the messages since then.
         let given = if rng.below(2) == 0 {
             self.messages.clone()
         } else {
@@ -120,8 +120,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs the command on a copy that stands where the root stands, because references name the root. Returns the
-    /// list and the files, and puts the root back as it was.
+    /// Runs the command on a copy of the root, and returns the list and the files. The copy takes the place of the
+    /// root, because references name the path of the root. At the end, puts the root back unchanged.
     fn undisturbed(&mut self) -> Result<(String, Files)> {
         let was_there = self.root.exists();
         if was_there {
@@ -158,7 +158,7 @@ impl Bench {
         program::kill(child)
     }
 
-    /// Checks the list that came out after a kill, and the root.
+    /// Checks the list that the command printed after a kill, and the files in the root.
     fn check(&self, expected: &str, told: &Files, again: &str) -> Result<()> {
         if without_times(again) != without_times(expected) {
             return Err(

@@ -1,10 +1,10 @@
 //! Kills the command `accp context compress`, which its users run too, while it compresses conversations.
 //!
-//! After each kill, the command gets the same list again. Its output has to equal the output in a copy of the root
-//! that no kill touched, except for the times in names. Each file has to be there once and complete, and the whole
-//! conversation has to be restored to the byte. Compressing the output again has to change nothing.
+//! After each kill, the command gets the same list again. Except for times, its output and its files have to equal
+//! those of a run on a copy of the root that no kill touched. Each file has to be there once and complete, and the
+//! whole conversation has to be restored to the byte. Compressing the output again has to change nothing.
 //!
-//! Half of the kills come at any instant. The others come right after the process has begun to write.
+//! Half of the kills come at a random instant. The others come soon after the process has begun to write.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli

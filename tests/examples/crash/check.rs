@@ -1,4 +1,4 @@
-//! Checks the file of the killed process against the promises that the process had sent.
+//! Checks the file of the killed process against the promises that the process had sent before the kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 

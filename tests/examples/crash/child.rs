@@ -1,5 +1,5 @@
-//! The process that is killed. It reads its orders as lines, and it writes a line for each frame
-//! that leaves and each fact that is durable.
+//! The process that is killed. It reads its orders as lines. It writes a line for each frame that leaves, and for
+//! each fact that has become durable.
 //!
 //! | To the process | |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `open` | the session is open |
 //! | `to MEMBER FRAME` | a frame leaves |
 //! | a [`Fact`] | this is durable |
-//! | `done quiet`, `done busy` | the turn is over |
+//! | `done quiet`, `done busy` | the work is done, and the side has nothing more to do (`quiet`), or has (`busy`) |
 
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;

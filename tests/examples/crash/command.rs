@@ -1,8 +1,8 @@
 //! Kills the command `accp` while it makes a file of sessions.
 //!
-//! After each kill the file is verified. Unless it is whole, the same command runs again, and then
-//! the file must have what a run without a kill gives. A seed fixes the kinds of the kills; their
-//! instants differ from run to run.
+//! After each kill, the program verifies the file. If the file is not complete, the same command runs again; an
+//! import runs again in any case. Then the file must have the same contents as the file of a run without a kill. A
+//! seed fixes the kinds of the kills; their instants differ from run to run.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 /// The longest wait for a command. No command takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often a fuse looks at the file.
+/// The time after which a fuse looks at the file again.
 const GLANCE: Duration = Duration::from_micros(50);
 /// The cure that an error names after a kill.
 const CURE: &str = "run that command again";
@@ -47,7 +47,7 @@ impl Job {
 enum Fuse {
     /// This long after the start.
     Start(Duration),
-    /// This long after the file has this many bytes, with its write-ahead log and its journal.
+    /// This long after the file, its write-ahead log and its journal together have reached this many bytes.
     Bytes(u64, Duration),
 }
 
@@ -118,8 +118,8 @@ struct Whole {
 }
 
 impl Whole {
-    /// Makes the fuse for the next kill: at any instant, at the birth of the file, or while
-    /// sessions are kept.
+    /// Makes the fuse for the next kill: for any instant, for the time right after the file is created, or for a
+    /// time when sessions are stored.
     fn fuse(&self, rng: &mut Rng) -> Fuse {
         let later = Duration::from_micros(rng.below(3_000));
         match rng.below(3) {

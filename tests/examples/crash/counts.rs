@@ -9,7 +9,7 @@ use super::fact::Fate;
 use super::file::Contents;
 use super::world::World;
 
-/// The counts of all files.
+/// The counts of a run, over all its files.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) kills: u64,

@@ -49,13 +49,13 @@ pub(crate) enum Fact {
     Stopped(u64),
     /// The frame with this id has come to its end.
     Ended(Mid, Fate),
-    /// A frame has another id from now on.
+    /// The frame with the first id has the second id from now on.
     Renamed(Mid, Mid),
     /// The host has dropped this frame.
     Dropped(Mid),
     /// The bytes of a value have arrived.
     Supplied(String),
-    /// A handler has read the bytes of a value, and they were right.
+    /// A handler has read the bytes of a value, and found them to be right.
     Read(String),
     /// A handler could not read a value, because it had expired.
     Gone(String),

@@ -30,8 +30,9 @@ pub(crate) fn agree(world: &World<'_>) -> Result {
     Ok(())
 }
 
-/// Checks that no frame has two ends. Returns the frames of the process that have an end which the process has not
-/// reported. There can be such frames because a kill may lose the last lines of the process.
+/// Checks that no frame of the process waits to be sent although the process has reported its end. Returns the
+/// frames that have come to an end which the process has not reported. There can be such frames, because a kill may
+/// lose the last lines of the process.
 pub(crate) fn untold(world: &World<'_>, waiting: &BTreeSet<Mid>) -> Result<BTreeSet<Mid>> {
     let mut untold = BTreeSet::new();
     let Some(ledger) = world.ledgers.get(&world.own) else {

@@ -1,4 +1,4 @@
-//! Compares the state that the file of the killed process restores with the log.
+//! Restores the state from the file of the killed process, and compares this state with the log.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
     param(frame, key)?.parse().ok()
 }
 
-/// Returns the agent that speaks.
+/// Returns the agent that sends the frame.
 pub(crate) fn agent(frame: &str) -> Option<&str> {
     frame.strip_prefix('@')?.split('>').next()
 }

@@ -18,7 +18,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Takes a fact.
+    /// Records a fact that the side has reported.
     ///
     /// # Errors
     /// If the side has reported a fact twice that can happen only once.
@@ -42,7 +42,7 @@ impl Ledger {
         }
     }
 
-    /// Returns how many frames have had this end.
+    /// Returns how many frames have come to this end.
     pub(crate) fn count(&self, fate: Fate) -> u64 {
         self.fates.values().filter(|told| **told == fate).count() as u64
     }

@@ -1,4 +1,4 @@
-//! One life of the process that is killed.
+//! One life of the process that is killed: from its start to its death.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) struct Fuse {
     pub(crate) delay: Duration,
 }
 
-/// The process while it lives, and its unread output after that.
+/// A process that can be killed, and its output that was not read yet. The output stays after the process is dead.
 pub(crate) struct Life {
     process: Child,
     input: Option<ChildStdin>,

@@ -59,7 +59,7 @@ impl Log {
         Ok(())
     }
 
-    /// Takes the next entry.
+    /// Checks the next entry, and adds it to the copy.
     fn take(&mut self, entry: &Entry, scope: Scope) -> Result {
         let (position, text) = (entry.position, &entry.text);
         if position != self.entries.len() as u64 + 1 {
@@ -114,7 +114,7 @@ impl Log {
         Ok(())
     }
 
-    /// Checks that numbers have no gap, and that each sender's words are in order.
+    /// Checks that the numbers of frames have no gap, and that the messages of each sender are in order.
     fn count(&mut self, entry: &Entry, scope: Scope) -> Result {
         if entry.sequence > 0 {
             let counted = match scope {
@@ -223,7 +223,7 @@ fn name(entry: &Entry) -> Mid {
     of.map_or_else(|| entry.mid.clone(), Mid::parse)
 }
 
-/// Returns whether the frame came too late for the host, whose clock is that of its members.
+/// Returns whether the frame had expired when it arrived at the host. All sides have the same clock.
 fn is_late(entry: &Entry) -> bool {
     let at = entry.at.as_secs().unsigned_abs();
     let [ttl, ts] = ["ttl", "ts"].map(|key| number_in(&entry.text, key).unwrap_or_default());

@@ -5,11 +5,11 @@
 //! their sender while its handlers run, and some change the shared state. Hosts take checkpoints, grant keys and let
 //! values expire, and every side deletes what no side needs any longer.
 //!
-//! After each kill this program checks the file against everything that had left the process. What
-//! was acknowledged or relayed is there. Values have the bytes that their senders put. Each frame that
-//! was sent waits, or was acknowledged, refused, expired or cancelled, and the log agrees. The state
-//! in the file is the fold of the log from its beginning, of which this program keeps a copy. After
-//! the last kill the session has to come to rest, with every frame handled once.
+//! After each kill this program checks the file against everything that had left the process. Each frame that the
+//! process had acknowledged or relayed is in the file. Values have the bytes that their senders put. Each frame
+//! that was sent waits, or was acknowledged, refused, expired or cancelled, and the log agrees. The state in the
+//! file is the fold of the log from its beginning; this program keeps a copy of the whole log. After the last kill
+//! the session has to come to rest, with every frame handled once.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example crash -- --kills 1000
@@ -18,12 +18,11 @@
 //! cargo run --release -p accp-tests --example crash -- --kills 40 --accp target/release/accp
 //! ```
 //!
-//! With `--accp`, the command of this path is killed instead: `session import` and `demo --store`,
-//! each as often as `--kills` says. See `command`.
+//! With `--accp`, the command of this path is killed instead, `--kills` times during `session import` and `--kills`
+//! times during `demo --store`. See `command`.
 //!
-//! A seed fixes the messages. The instants of the kills differ from run to run. With 1,000 kills of
-//! both sides, nothing that the table counts may be 0. Without arguments the program does the same as
-//! the test.
+//! A seed fixes the messages. The instants of the kills differ from run to run. With 1,000 kills of both sides, no
+//! count in the table may be 0. Without arguments the program does the same as the test.
 
 mod check;
 mod child;

@@ -44,7 +44,7 @@ impl FromStr for Plant {
 
 /// Wraps a store, with a bug or without.
 pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<SqliteStore> {
-    // Holds the changes that the planted bug keeps back until the next commit.
+    // The changes that the planted bug keeps back until the next commit.
     let mut late = Batch::default();
     Tapped::new(store, move |store, group| {
         for (side, batch) in group {
@@ -62,8 +62,8 @@ pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<Sqlite
     })
 }
 
-/// Returns whether a batch may be committed with the later half of its group. Such a batch has
-/// nothing that the store needs before the next batch, such as an entry, a mark or a frame to send.
+/// Returns whether the bug [`Plant::Half`] loses this batch: a batch without entries, marks, a new epoch or frames
+/// to send.
 fn is_later(batch: &Batch) -> bool {
     let puts = |change: &OutboxChange| matches!(change, OutboxChange::Put(_));
     batch.entries.is_empty()

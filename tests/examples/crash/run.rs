@@ -1,4 +1,4 @@
-//! The lives of one file, with a check after each life.
+//! Runs the plan for one file: kills the process again and again, and checks the file after each kill.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     };
     world.lossy = world.rng.per_mille(300);
     if world.rng.per_mille(200) {
-        // Some lives begin only some time after the kill that ended the life before.
+        // Some lives begin some seconds after the last kill, and not at once.
         let millis = world.rng.below(5_000);
         world.now = world.now + Duration::from_millis(millis);
     }

@@ -1,5 +1,5 @@
-//! One side of the session, in the killed process or beside it: its messages, and its handling of
-//! frames.
+//! One side of the session, which is either the process that is killed or a peer in this program. The side sends
+//! messages and handles frames.
 
 use std::fmt;
 use std::str::FromStr;
@@ -70,7 +70,7 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 /// One side of the session.
 pub(crate) struct Side<S, L = Vec<Transmit>> {
     pub(crate) inner: accp_testkit::Side<S, L>,
-    /// Facts that become durable when the work is carried out.
+    /// Facts that [`Side::carry_out`] makes durable and then reports.
     open: Vec<Fact>,
     /// Frames whose handlers take some turns.
     running: Vec<Running>,
@@ -87,7 +87,7 @@ struct Running {
     turns: u32,
 }
 
-/// The long text that a frame refers to.
+/// The state of the long text that a frame refers to.
 enum LongValue {
     /// The frame refers to no text.
     None,
@@ -149,7 +149,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         Ok(())
     }
 
-    /// Does work that is not a message.
+    /// Carries out a chore.
     pub(crate) fn work(&mut self, chore: &Chore, now: Time) -> Result {
         let input = match chore {
             Chore::Phase => Input::Phase,
@@ -281,7 +281,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             Err(DriverError::Reference(_, ReadError::Expired)) => {
                 Ok(LongValue::Here(Fact::Gone(long.key)))
             }
-            // The other side was dead for too long. The next reading asks again.
+            // The other side was dead for too long. The handler asks again the next time that it reads the value.
             Err(DriverError::Reference(_, ReadError::Unavailable)) => Ok(LongValue::OnItsWay),
             Err(error) => Err(format!("a handler cannot read {key}: {error}")),
         }
@@ -303,7 +303,7 @@ fn open<S: Store + Clone, L: Link>(
     open.map_err(fault)
 }
 
-/// Returns the host, and the members in the order in which they join.
+/// Returns the ids of the host and of the members, in the order in which the members join.
 pub(crate) fn ids() -> [MemberId; 3] {
     [100, 101, 102].map(|number| MemberId::new(number).unwrap_or(MemberId::HOST))
 }

@@ -11,8 +11,9 @@ use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// Checks that the file has exactly the bytes that senders have put, and returns the number of values
-/// that were compared.
+/// Compares the bytes of the values in the file with the texts that their senders have put. Checks that bytes which
+/// the process had are still there unless they have expired, and that values reported as expired have expired.
+/// Returns the number of values that were compared.
 pub(crate) fn check(world: &World<'_>, contents: &Contents) -> Result<u64> {
     let own = own(contents);
     let texts = world.log.texts.iter().chain(&own);
@@ -37,8 +38,7 @@ pub(crate) fn check(world: &World<'_>, contents: &Contents) -> Result<u64> {
     for key in own.chain(&world.told.supplied) {
         let kept = contents.values.get(key);
         let is_there = kept.is_some_and(|kept| kept.expired || kept.value.bytes.is_some());
-        // The value may have expired. In this case a member may lack the bytes before it knows of
-        // the expiry.
+        // If the value has expired, a member may have lost the bytes before it learns of the expiry.
         if !is_there && !world.log.expired.contains(key) {
             return Err(format!("{key} was here, and its bytes are gone"));
         }

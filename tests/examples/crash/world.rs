@@ -33,7 +33,7 @@ pub(crate) struct Promises {
     pub(crate) position: u64,
     /// The frames that the process has dropped, as a host.
     pub(crate) dropped: BTreeSet<Mid>,
-    /// The positions whose handlers a cancellation has stopped.
+    /// The positions of the frames whose handlers a cancellation has stopped.
     pub(crate) stopped: BTreeSet<u64>,
     /// The keys whose bytes have arrived.
     pub(crate) supplied: BTreeSet<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Promises {
     pub(crate) read: u64,
     /// The last checkpoint.
     pub(crate) checkpoint: u64,
-    /// The texts and the bytes that retention has deleted.
+    /// The number of texts and the number of bytes that retention has deleted.
     pub(crate) freed: (u64, u64),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct World<'p> {
     pub(crate) peers: BTreeMap<MemberId, Side<Shared>>,
     /// The store of the peers.
     store: Shared,
-    /// The last number that each side got the order to send.
+    /// For each side, the number of the last message that it got the order to send.
     numbers: BTreeMap<MemberId, u64>,
     /// The facts that each side has reported.
     pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
@@ -210,7 +210,7 @@ impl<'p> World<'p> {
         Ok(None)
     }
 
-    /// Takes a fact that the process has reported.
+    /// Records a fact that the process has reported.
     fn learn(&mut self, fact: Fact) -> Result<(), String> {
         self.ledgers.entry(self.own).or_default().take(&fact)?;
         self.told.take(fact);

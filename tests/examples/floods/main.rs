@@ -1,8 +1,8 @@
 //! Floods hubs, each hub with its own kind of flood, while two pairs of agents ask and answer all the time.
 //!
-//! A hub is the command `accp serve`. After each flood no answer of the pairs may be missing, the hub has to
-//! report that it is ready, and its memory must not have grown by more than the limit of the flood. A count
-//! bounds each flood and how often it is repeated.
+//! A hub is the command `accp serve`. After each flood no answer of the pairs may be missing, the hub has to report
+//! that it is ready, and its memory must not have grown by more than the limit of the flood. Each flood has a fixed
+//! size, and the number of its repetitions is bounded.
 //!
 //! The allocator keeps memory that a hub has freed, for the next clients. So the memory after one flood does not
 //! show a leak: a hub that has freed everything may hold as much memory as a hub that has not. But a second flood by
@@ -92,7 +92,7 @@ const POOLS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 type Run = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
-/// A flood: its size, and the memory that the hub may take for it.
+/// A flood, with its size and the memory that the hub may need for it.
 struct Flood {
     name: &'static str,
     times: u64,
@@ -253,7 +253,7 @@ async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (hub, address) = start(args, &folder.path().join("hub.accp"))?;
     let url = format!("http://{address}");
-    // One pair talks in the flooded session, and the other in a session beside it.
+    // One pair talks in the flooded session, and the other pair in another session.
     let mut pairs = [
         Calm::start(&url, "calm").await?,
         Calm::start(&url, "beside").await?,

@@ -43,8 +43,8 @@ impl Member {
         Ok(())
     }
 
-    /// Waits until the hub has answered a ping, and with it all frames that were sent before the ping. If the hub
-    /// has refused a frame, the next frame gets the number of the refused frame.
+    /// Waits until the hub has answered a ping, and so all frames that were sent before the ping. If the hub has
+    /// refused a frame, the next frame gets the number of the refused frame.
     async fn settles(&mut self) -> Result<(), String> {
         let before = self.raw.refusals.len();
         self.say("ping:link{}", false, "").await?;

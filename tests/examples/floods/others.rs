@@ -10,7 +10,7 @@ use crate::raw::Raw;
 
 /// The number of clients at the same time.
 const AT_ONCE: u64 = 16;
-/// The number of agents as which these clients act.
+/// The clients act as this many different agents.
 const AGENTS: u64 = 50;
 
 /// No two messages of A2A have the same id.
@@ -56,7 +56,7 @@ pub(crate) async fn models(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} sessions of MCP"))
 }
 
-/// Frames that models send by the revision of MCP that has no sessions.
+/// Frames that models send with the revision of MCP that has no sessions.
 pub(crate) async fn calls(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let params = json!({

@@ -25,7 +25,7 @@ pub(crate) struct Raw {
     held: Vec<u8>,
     /// The errors that the hub has sent.
     pub(crate) refusals: Vec<String>,
-    /// The number of the member; 0 if the peer is not a member.
+    /// The member number of this client; 0 if the client is not a member.
     pub(crate) number: u64,
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
     framed(0x80 | kind, true, payload.len() as u64, payload)
 }
 
-/// Writes a WebSocket frame with this first byte. Its header says that the payload has `length` bytes.
+/// Writes a WebSocket frame with this first byte, whose header says that the payload has `length` bytes.
 pub(crate) fn framed(first: u8, is_masked: bool, length: u64, payload: &[u8]) -> Vec<u8> {
     let mask = if is_masked { 0x80 } else { 0 };
     let mut bytes = vec![first];

@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
     }
     let answers = total(&pairs)?;
     let mut times: Vec<Duration> = pairs.iter().flat_map(Calm::times).collect();
-    // A flood ends only if it fails. The run stops the other floods.
+    // A flood that has ended has failed. All other floods still run, and are stopped here.
     while let Some(flooded) = flooding.try_join_next() {
         flooded.map_err(|error| error.to_string())??;
     }

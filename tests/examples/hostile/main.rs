@@ -5,10 +5,10 @@
 //! cargo run --release -p accp-tests --example hostile -- --run 17 --frames 5000
 //! ```
 //!
-//! The runs are those of `simulate` with a hostile member in each, and with the same checks. So all frames of the
-//! other members have to be handled once, in order, and within a bounded number of turns while the hostile member
-//! sends. When the other members have come to rest, the program measures the memory of the host's session. The
-//! program fails if the session takes more bytes than docs/limits.md lets one member fill.
+//! The runs and the checks are those of `simulate`, and each run has a hostile member. So all frames of the other
+//! members have to be handled once, in order, and within a bounded number of turns while the hostile member sends.
+//! When the other members have come to rest, the program measures the memory of the host's session. The program
+//! fails if the session takes more bytes than docs/limits.md lets one member fill.
 //!
 //! The program makes one run after another, because it counts the bytes of its whole process.
 

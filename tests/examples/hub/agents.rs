@@ -1,4 +1,4 @@
-//! The agents: workers, senders, askers, and one that posts over HTTP.
+//! The agents of a session: workers, senders, askers, and an agent that posts over HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

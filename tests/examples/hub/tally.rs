@@ -112,8 +112,8 @@ impl Tally {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Waits for all tasks, and compares the tasks that the workers got with the tasks that were sent. Returns their
-    /// number.
+    /// Waits for all tasks, and compares the tasks that the workers got with the tasks that were sent. Returns the
+    /// number of tasks.
     pub(crate) async fn check(
         &self,
         sent: &[BTreeMap<String, u64>],

@@ -47,8 +47,8 @@ use together::Together;
 const SEEDS: u32 = 1000;
 /// The time limit of the simulation, in seconds.
 const SECONDS: u32 = 120;
-/// If this many mutants or more were in one build, another build for those that did not fit into it is worth the
-/// time.
+/// If a build has this many mutants or more, it is worth the time to make another build with the mutants that did
+/// not fit into this one.
 const ANOTHER_BUILD: usize = 4;
 /// The percentage of the mutants that must be found in all, and the percentage that the simulation must find alone.
 const FOUND: (usize, usize) = (90, 80);

@@ -29,14 +29,14 @@ pub(crate) struct Mutant {
     pub(crate) of: String,
     pub(crate) file: String,
     pub(crate) line: usize,
-    /// The change in words, such as "replace == with != in `Gate::first_checks`". The second such mutant of a file
-    /// ends in "#2".
+    /// The change in words, such as "replace == with != in `Gate::first_checks`". If a file has several mutants
+    /// with the same words, the words of the second mutant end in "#2".
     pub(crate) what: String,
     /// The change with the lines around it. A result is valid only while these lines stay the same.
     pub(crate) diff: String,
     /// The kind of the change, as `cargo mutants` names it.
     pub(crate) genre: String,
-    /// The line and the column of the replaced text, and of its end, from 1.
+    /// The line and the column, counted from 1, at which the replaced text begins. `to` has those of its end.
     pub(crate) from: (usize, usize),
     pub(crate) to: (usize, usize),
     pub(crate) new: String,
@@ -137,7 +137,7 @@ fn only_prints(entry: &Value) -> bool {
     })
 }
 
-/// Returns the byte of a line and a column, both counted from 1.
+/// Returns the index of the byte at a line and a column, both counted from 1.
 pub(crate) fn byte(text: &str, (line, column): (usize, usize)) -> Option<usize> {
     let before: usize = text
         .split_inclusive('\n')

@@ -12,7 +12,7 @@ use super::together::{Switch, Way, is_active};
 
 type Span = (usize, usize);
 
-/// Returns the way to plant each mutant beside the original code: one way, or none.
+/// For each mutant, returns one way to plant it beside the original code, or no way.
 ///
 /// # Errors
 /// If a file cannot be read, or is not Rust.

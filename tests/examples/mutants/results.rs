@@ -50,7 +50,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// Reads the file, and leaves out the results of some finders.
+    /// Reads the file, and leaves out the results of the finders in `without`.
     pub(crate) fn open(path: &Path, without: &[Finder]) -> Result<Self, String> {
         let failed = |error| format!("{}: {error}", path.display());
         let mut known = BTreeMap::new();

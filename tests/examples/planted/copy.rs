@@ -126,8 +126,8 @@ impl Copy {
         self.build(&[&["build"], &SIMULATION[..]].concat())
     }
 
-    /// Runs the simulation for at most this many seconds of processor time; if `drafts`, with members of the draft
-    /// alone. Returns the seed that fails and the program's message, or `None` if no seed fails.
+    /// Runs the simulation for at most this many seconds of processor time. If `drafts` is true, some members speak
+    /// the draft alone. Returns the seed that fails and the program's message, or `None` if no seed fails.
     pub(crate) fn simulate(
         &self,
         seeds: u32,

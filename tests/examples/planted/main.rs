@@ -203,7 +203,8 @@ impl Tally {
     }
 }
 
-/// Returns whether the simulation looks for a bug among members that speak the draft alone. The bug's name tells.
+/// Returns whether the simulation has to run with members that speak the draft alone. The name of the bug decides
+/// this.
 fn is_of_drafts(bug: &Bug) -> bool {
     bug.name.starts_with("draft_")
 }

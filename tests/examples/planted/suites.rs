@@ -5,7 +5,7 @@ use super::copy::{Copy, cargo, how_it_ended};
 /// The time limit of one run of tests, in seconds.
 const SECONDS: u32 = 300;
 
-/// The arguments of cargo for some tests.
+/// The arguments with which cargo runs a group of tests.
 pub(crate) type Suite = &'static [&'static str];
 
 /// The result of tests with a mistake planted.

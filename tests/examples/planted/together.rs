@@ -42,7 +42,8 @@ pub(crate) struct Switch {
     /// The bytes that are replaced.
     pub(crate) at: Range<usize>,
     pub(crate) new: String,
-    /// The bytes in which an error of the compiler may come from this change, in addition to the new text itself.
+    /// If the compiler reports an error in these bytes, this change may be the cause, although the error is not in
+    /// the new text.
     pub(crate) scope: Range<usize>,
 }
 
@@ -101,7 +102,8 @@ impl Together {
     }
 }
 
-/// Returns the first way of each mistake that overlaps with no way that is already chosen. Drops the ways before it.
+/// For each mistake, returns the first way that does not overlap with the ways that were chosen before. Drops the
+/// earlier ways of the mistake.
 fn chosen(left: &mut BTreeMap<usize, Vec<Way>>) -> BTreeMap<usize, Way> {
     let mut chosen: BTreeMap<usize, Way> = BTreeMap::new();
     for (number, ways) in left {
@@ -191,8 +193,9 @@ fn errors_of_simulation(copy: &Copy) -> Result<Vec<Value>, String> {
     Ok(errors)
 }
 
-/// Returns the mistakes that the errors of the compiler come from. These are the mistakes whose new text contains
-/// the error, or else those whose scope contains it. If there are several, those with the shortest range.
+/// Returns the mistakes that the errors of the compiler come from. For each error, these are the mistakes with the
+/// shortest new text that contains the error. If no new text contains the error, they are the mistakes with the
+/// shortest scope that contains it.
 fn blamed(errors: &[Value], written: &[Written]) -> BTreeSet<usize> {
     let spans = errors
         .iter()

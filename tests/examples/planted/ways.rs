@@ -10,7 +10,7 @@ use super::bugs::Bug;
 use super::sources::Source;
 use super::together::{Switch, Way, is_active};
 
-/// A change of a text: the bytes that are replaced, and the text of the bug that replaces them.
+/// A change of a text: the bytes that are replaced, and the new text, which has the bug.
 type Change<'b> = (Range<usize>, &'b str);
 
 /// Returns the ways to plant a bug, the most likely to build first. The first way puts a changed copy of each

@@ -52,8 +52,8 @@ fn structured(text: &str) -> Option<Json> {
     (json.is_object() || json.is_array()).then_some(json)
 }
 
-/// Skips these words at the start, with white space of any length between them, and returns the text behind them.
-/// Returns `None` if the text begins differently.
+/// Skips these words at the start, with white space of any length between them, and returns the text after the
+/// words. Returns `None` if the text begins differently.
 fn text<'t>(mut rest: &'t str, words: &str) -> Option<&'t str> {
     for (at, word) in words.split_whitespace().enumerate() {
         let trimmed = rest.trim_start();
@@ -65,7 +65,7 @@ fn text<'t>(mut rest: &'t str, words: &str) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Skips JSON that is written as it is or as a view, and returns the text behind it.
+/// Skips JSON that is written as JSON or as a view, and returns the text after it.
 fn read<'t>(rest: &'t str, json: &Json, view: &View) -> Option<&'t str> {
     text(rest, &json.to_string()).or_else(|| {
         let (read, rest) = value(view, rest.trim_start())?;
@@ -75,8 +75,8 @@ fn read<'t>(rest: &'t str, json: &Json, view: &View) -> Option<&'t str> {
     })
 }
 
-/// Skips a call, such as `> tool(key: value, key: value)` or `> tool R1(value,value)`, and returns the text behind
-/// it.
+/// Skips a call, such as `> tool(key: value, key: value)` or `> tool R1(value,value)`, and returns the text after
+/// the call.
 fn call<'t>(rest: &'t str, call: Call<'_>, view: &View) -> Option<&'t str> {
     let rest = text(rest, &format!("> {}", call.tool().unwrap_or_default()))?;
     let arguments = call.arguments();

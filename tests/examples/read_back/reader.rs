@@ -9,8 +9,8 @@ use accp_registry::Registry;
 use accp_runtime::view::View;
 use serde_json::{Value as Json, json};
 
-/// The definition of a wrapper begins with [`DEFINES`] and the name of the wrapper. The words in [`SAYS`] and
-/// [`AROUND`] are before and after its number of lines.
+/// The definition of a wrapper consists of [`DEFINES`], the name of the wrapper, [`SAYS`], the number of its lines,
+/// and [`AROUND`]. Then come the lines.
 const SAYS: &str = " says a text with ";
 const AROUND: &str = " around it:\n";
 const DEFINES: &str = "[From here on, ";
@@ -71,7 +71,7 @@ struct Mark<'p> {
 type Numbered<'p> = Vec<(usize, Option<&'p str>)>;
 
 impl<'p> Prompt<'p> {
-    /// Reads the segments that show messages: the index of each message, and its text.
+    /// Reads the segments that show messages. `segments` has the index of each message, and its text.
     ///
     /// # Errors
     /// If a message does not have the form of the policy. Returns the message, and what was expected.
@@ -119,7 +119,7 @@ impl<'p> Prompt<'p> {
         Ok(())
     }
 
-    /// Reads the definition of a wrapper, and returns the text behind it.
+    /// Reads the definition of a wrapper, and returns the text after the definition.
     fn wrapper(&mut self, speaker: Option<&str>, text: &'p str) -> Result<&'p str, &'static str> {
         let text = text.strip_prefix(DEFINES).ok_or("a definition")?;
         let (name, text) = text.split_once(SAYS).ok_or("what a name says")?;
@@ -351,7 +351,7 @@ fn unguarded(line: &str) -> &str {
     guarded.unwrap_or(line)
 }
 
-/// Reads the view of a list or map with which a text begins, and returns the text behind it.
+/// Reads the view of a list or map with which a text begins, and returns the text after the view.
 pub(crate) fn value<'t>(view: &View, text: &'t str) -> Option<(Value<'static>, &'t str)> {
     let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
     let end = text.char_indices().find(|&(_, c)| {

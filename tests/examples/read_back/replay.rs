@@ -42,7 +42,7 @@ pub(crate) struct Counts {
 /// A message that the reader cannot restore from a prompt.
 #[derive(Debug)]
 pub(crate) struct Difference {
-    /// The conversation.
+    /// The id of the conversation.
     conversation: String,
     /// The message that answers the prompt.
     turn: usize,
@@ -129,7 +129,7 @@ pub(crate) fn read_back(
 }
 
 /// Checks that a model can fetch the lines that are left out of a message. The prompt must declare the tool before
-/// the message, and the answer of the tool must begin with these words.
+/// the message, and the answer of the tool must begin with the words of the mark.
 fn fetch(
     memory: &Memory,
     segments: &[Segment],

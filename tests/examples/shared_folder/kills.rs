@@ -40,7 +40,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Kills processes until there are `kills` kills.
+/// Kills processes, in one folder after another, until `kills` processes were killed.
 pub(crate) fn run(accp: &Path, lock: &str, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();
@@ -150,7 +150,7 @@ impl Bench {
             counts.absent += u64::from(!is_there);
         }
         self.events = events.to_vec();
-        // Half of the missing events are appended again without a kill. Then the folder must be valid.
+        // In half of the cases, a missing event is appended again without a kill. Then the folder must be valid.
         if !is_there && rng.below(2) == 0 {
             self.collab.succeed(&args)?;
             let folder = self.shared.read(Scope::All);

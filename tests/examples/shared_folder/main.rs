@@ -2,8 +2,9 @@
 //!
 //! The program runs the command `accp collab` as its users do.
 //!
-//! - `--kills`: processes are killed at random instants of `accp collab append`. After each kill, every acknowledged
-//!   event is in the log once, no number is missing, `protocol.json` is whole, and the next append succeeds.
+//! - `--kills`: the number of processes that are killed at random instants of `accp collab append`. After each
+//!   kill, every acknowledged event is in the log once, no number is missing, `protocol.json` is whole, and the
+//!   next append succeeds.
 //! - `--rounds`: in this many rounds, participants wait for their turn, and review at the same time. Each
 //!   acknowledged event is in the log, and the phase moves on. A reader in a loop never sees half a file. `--within`
 //!   says how many milliseconds after the last review the owner's `wait` has to return.

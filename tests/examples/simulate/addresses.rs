@@ -36,7 +36,7 @@ struct Asked {
     kind: Option<String>,
 }
 
-/// Returns whether a frame ends requests.
+/// Returns whether a frame can end requests: an answer, a failure, or the end of a stream.
 fn ends(text: &str) -> bool {
     matches!(intent(text), "done" | "fail" | "end")
 }
@@ -119,7 +119,8 @@ impl Addresses {
         kind_of(text).is_some_and(|kind| self.best(by, &kind).is_none() && !self.may_be_taken(by))
     }
 
-    /// Returns whether nobody has a request, because its member was not there or has left since.
+    /// Returns whether no member has a request now, because the member that got the request was not in the session,
+    /// or has left since then.
     fn is_free(&self, asked: &Asked) -> bool {
         let joined = self.here.get(&asked.to);
         joined.is_none_or(|joined| *joined > asked.since)
@@ -168,8 +169,8 @@ impl Addresses {
         Ok(())
     }
 
-    /// Returns the member that had a request just before a position, and the positions at which this member got it.
-    /// Positions from before another member had the request are not returned.
+    /// Returns the member that had a request just before `position`, and the positions at which this member got the
+    /// request. Positions before another member had the request are left out.
     pub(super) fn given_before(&self, mid: &Mid, position: u64) -> Option<(MemberId, Vec<u64>)> {
         let given = self.given.get(mid)?.iter().rev();
         let mut given = given.filter(|(at, _)| *at < position).peekable();
@@ -178,8 +179,8 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker if a member of the session takes it, or is the one that it names. A request
-    /// below a cancelled chain needs no taker.
+    /// Checks that each request has a taker, if a member of the session takes requests of its kind, or if the
+    /// request names a member of the session. A request below a cancelled chain needs no taker.
     pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
         let asked = self.asked.iter().filter(|(chain, _)| !is_cancelled(chain));
         for one in asked.flat_map(|(_, asked)| asked) {
@@ -222,8 +223,8 @@ impl Addresses {
         ))
     }
 
-    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests: each asker that
-    /// takes it for an answer has to have asked this member.
+    /// Returns whether a member that is not a supervisor may send a frame as an answer to requests. Each asker for
+    /// whom the frame would be an answer must have asked this member.
     pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
         let kind = intent(text);
         if !ends(text) && kind != "stream" {
@@ -251,7 +252,8 @@ impl Addresses {
         })
     }
 
-    /// Returns the chain of the request for one agent that a frame answers by its id, if there is one.
+    /// Returns the chain of the request for one agent that a frame answers, if the `aid` of the frame names such a
+    /// request.
     pub(super) fn answered_in(&self, text: &str) -> Option<Mid> {
         let aid = mid_in(text, "aid").filter(|_| ends(text))?;
         let mut chains = self.asked.iter();

@@ -27,7 +27,7 @@ const OF_THE_HOST: [&str; 10] = [
 pub(crate) struct Authority {
     /// The agents that each member speaks for.
     pub(super) agents: BTreeMap<MemberId, BTreeSet<String>>,
-    /// The ids that frames have consumed, by their text.
+    /// The ids that frames have consumed, each under its text.
     pub(super) ids: BTreeMap<String, Mid>,
     pub(super) wishes: Wishes,
 }

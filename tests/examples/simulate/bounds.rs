@@ -36,7 +36,7 @@ impl Bounds {
         }
     }
 
-    /// Notes that the host has started again. It does not know any more what members hold.
+    /// Notes that the host has started again. The host does not know any more what members hold.
     pub(super) fn starts_again(&mut self) {
         self.held.clear();
     }

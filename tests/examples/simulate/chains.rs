@@ -13,9 +13,9 @@ use super::text::{intent, maker, mid_in};
 pub(crate) struct Chains {
     /// The chain of each frame, and whether the chain was open after the frame.
     of: BTreeMap<Mid, (Mid, bool)>,
-    /// The cause under which each chain has begun, if it has one.
+    /// For each chain whose first frame had a cause, this cause.
     above: BTreeMap<Mid, Cause>,
-    /// The cause of each frame that has one, as it was known when the frame came.
+    /// For each frame with a cause, the cause as it was known when the frame came.
     causes: BTreeMap<Mid, Cause>,
     /// The positions of the first frames of chains.
     begun: BTreeMap<Mid, u64>,
@@ -137,10 +137,10 @@ impl Chains {
         })
     }
 
-    /// Returns whether a cancellation up to a position requires that a frame is dropped. This is so if the frame
-    /// belongs to a cancelled chain, or to a chain that waits below a cancelled chain. With `now`, the frame has the
-    /// cause that the observer knows now, as for a side that has started again. Otherwise it has the cause from when
-    /// it came.
+    /// Returns whether a frame must be dropped because of a cancellation at `upto` or before. A frame must be
+    /// dropped if it belongs to a cancelled chain, or to a chain that waits below a cancelled chain. If `now` is
+    /// true, the cause of the frame is the one that the observer knows now, as for a side that has started again.
+    /// Otherwise it is the cause that was known when the frame came.
     pub(crate) fn is_cancelled(&self, text: &str, upto: u64, now: bool) -> bool {
         if self.cancelled.is_empty() {
             return false;
@@ -159,8 +159,8 @@ impl Chains {
         })
     }
 
-    /// Returns whether a frame may be dropped. The conditions are those of `is_cancelled`, but chains that were
-    /// answered count, too.
+    /// Returns whether a frame may be dropped because of a cancellation. The conditions are those of
+    /// [`Self::is_cancelled`], but chains that were answered count, too.
     pub(crate) fn may_be_cancelled(&self, text: &str) -> bool {
         if self.cancelled.is_empty() {
             return false;

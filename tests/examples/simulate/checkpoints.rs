@@ -14,7 +14,7 @@ use super::text::head;
 const PLAIN: [&str; 5] = ["n", "text", "re", RECORD, STATE];
 
 impl Observer {
-    /// Checks which facts a checkpoint keeps of the frames that it takes out of the context.
+    /// Checks that a checkpoint keeps the right facts of the frames that it takes out of the context.
     pub(super) fn judge_content(&mut self, text: &str) -> Result {
         let read = Read::of(text)?;
         let is_gone = |at: &u64| {

@@ -1,4 +1,4 @@
-//! What checkpoints keep of the frames. The observer extracts the same facts by itself (draft section 5.3).
+//! Checks what checkpoints keep of the frames. The observer extracts the same facts by itself (draft section 5.3).
 //!
 //! Some frames are about records, and each such frame changes the state of its record. The observer follows these
 //! states, and the lines of warm state that the checkpoints in the log describe.
@@ -20,8 +20,8 @@ const TELLING: [&str; 6] = ["req", "done", "fail", "wait", "esc", "qry"];
 const LINE: u32 = 200;
 const WARM: u32 = 2000;
 const BYTES: usize = 3000;
-/// How many tokens below these bounds the host may stop adding facts. The host stops after eight facts in a row that
-/// do not fit, and a fact has at most this many tokens.
+/// The host may stop adding facts when a line has less room than this many tokens. The host stops after eight facts
+/// in a row that do not fit, and no fact has more tokens than this.
 const SPARE: u32 = 45;
 
 pub(super) type Key = (String, String);
@@ -58,7 +58,7 @@ pub(super) struct Read {
     pub(super) left: Vec<(u64, u64)>,
     pub(super) cut: BTreeSet<u64>,
     pub(super) line: Option<Line>,
-    /// The last of the checkpoints that are merged, and the line that they have then.
+    /// If checkpoints were merged: the last position of the merged part, and the line that replaces their lines.
     pub(super) old: Option<(u64, Option<Line>)>,
 }
 
@@ -196,7 +196,7 @@ impl Content {
         let newest = self.newest(sources);
         let is_state = |((_, name), _): &(&Key, &String)| name == STATE;
         for (key, value) in facts.iter().filter(is_state) {
-            // A transaction has a status, too.
+            // Transactions have a status, too, and are not records.
             if !key.0.starts_with("item_") {
                 continue;
             }
@@ -222,8 +222,8 @@ impl Content {
         Ok(())
     }
 
-    /// Checks the line of merged checkpoints. It may have the last fact of each key that no later line has, and
-    /// nothing else.
+    /// Checks the line that replaces the lines of merged checkpoints. Each of its facts must be the newest fact of
+    /// its key in these lines, and no later line may have the key.
     pub(super) fn judge_merge(&self, read: &Read, through: u64, merged: Option<&Line>) -> Result {
         let (old, rest): (Vec<_>, Vec<_>) =
             self.lines.iter().partition(|line| line.last <= through);

@@ -13,7 +13,7 @@ use super::seen::Seen;
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     stores: BTreeMap<usize, Copy>,
-    /// Sides whose store was put back, which happens once in a run.
+    /// The sides whose store was put back. This happens to each side at most once in a run.
     back: BTreeSet<usize>,
     /// True if a member can give the host the entries that the host has lost.
     may_recover: bool,
@@ -31,7 +31,7 @@ pub(super) struct Copies {
 struct Copy {
     store: MemoryStore,
     seen: Seen,
-    /// The length of the host's log.
+    /// The length of the host's log when the copy was made.
     last: usize,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Counts {
     pub(crate) tokens_fired: u64,
     pub(crate) values: u64,
     pub(crate) fetched: u64,
-    /// Requests of members for a value that all members asked for at the same time.
+    /// Requests of members for a value for which all members have asked at the same time.
     pub(crate) wanted: u64,
     /// Values and frames that one member has asked for at the same time.
     pub(crate) wanted_alone: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts a run that begins.
+    /// Returns the counts of a run at its beginning.
     pub(super) fn of(plan: &RunPlan) -> Self {
         Self {
             runs: 1,

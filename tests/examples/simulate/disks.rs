@@ -95,7 +95,7 @@ impl Disks {
     }
 }
 
-/// Begins the session in the store of the host. Its log has no key; a driver would draw a key.
+/// Begins the session in the store of the host. The log of this session has no key. A driver would draw a key.
 pub(super) fn begin_without_key(
     store: &Kept,
     options: &Options,
@@ -252,7 +252,7 @@ impl World {
         Err(format!("the log of {id} has {:?} otherwise", other.next()))
     }
 
-    /// Deletes a session from the store of the host, and checks that the others stay.
+    /// Deletes a session from the store of the host, and checks that the other sessions stay.
     fn judge_deletion(&mut self) -> Result {
         let host = &mut self.room.host;
         let hub = host.driver.side().agent();

@@ -25,7 +25,8 @@ pub(super) struct Plain {
     pub(super) texts: BTreeMap<u64, Arc<str>>,
     /// Numbers that the member was told it has missed.
     pub(super) missed: Vec<RangeInclusive<u64>>,
-    /// The member's last number when the host lost a part of its log. Other frames may have these numbers now.
+    /// The member's last number when the host lost a part of its log. Other frames may have the numbers up to this
+    /// number now.
     pub(super) lost: u64,
     /// The version of the shared state that the host has last sent to the member as a whole.
     pub(super) version: u64,
@@ -43,7 +44,8 @@ impl Plain {
         }
     }
 
-    /// Notes that the host has lost a part of its log, so the host owes no copies from there any more.
+    /// Notes that the host has lost a part of its log. The host does not owe copies of answers from this part any
+    /// more.
     pub(super) fn loses(&mut self) {
         self.lost = self.lost.max(self.number);
         self.owed.clear();

@@ -19,7 +19,7 @@ const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db0225871792
 const NEARLY: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4880";
 /// The most bytes of a host with one hostile member: the sum of the bounds in docs/limits.md for one member.
 const MOST: usize = 16 << 20;
-/// The turns within which honest members must come to rest beside a hostile member.
+/// The turns within which honest members must come to rest while a hostile member is in the session.
 const TURNS: usize = 300;
 /// Additional turns if the host may be put back to an older copy.
 const TURNS_PUT_BACK: usize = 800;
@@ -38,9 +38,9 @@ pub(super) struct Enemy {
     pub(super) id: MemberId,
     /// The number in the next id that the hostile member makes.
     next: u64,
-    /// The number of its next value.
+    /// The number of the hostile member's next value.
     puts: u64,
-    /// How many cancellations it has sent.
+    /// How many cancellations the hostile member has sent.
     cancels: u64,
     /// Ids that the hostile member has read in frames.
     pub(super) heard: Vec<Mid>,
@@ -72,7 +72,7 @@ impl Enemy {
         }
     }
 
-    /// Returns an id: its own next id, an id that another member may make, a used id, or any id.
+    /// Returns an id: the hostile member's own next id, an id that another member may make, a used id, or any id.
     pub(super) fn id(&mut self, rng: &mut Rng) -> String {
         match rng.below(11) {
             0..5 => {
@@ -186,7 +186,7 @@ impl Enemy {
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
             _ => {}
         }
-        // The id decides this, and not a random number, so that the other choices of a seed stay as they are.
+        // The id decides whether the frame is for `a1`. A random number would change the other choices of a seed.
         if pairs.first().is_some_and(|pair| pair.contains("7,seq:")) {
             pairs.push("to:a1".to_owned());
         }

@@ -9,11 +9,12 @@ use super::text::{intent, meta};
 
 /// The most requests that the hostile member remembers.
 const ASKED: usize = 12;
-/// The length of the part in which names that differ only at their end are equal.
+/// Names that differ only at their end have this many equal characters at their beginning.
 const ALIKE: usize = 100;
 
 impl Enemy {
-    /// Returns a statement of what the hostile member takes. It never answers such requests.
+    /// Returns the params of a frame which claims that the hostile member takes some requests. The hostile member
+    /// never answers such requests.
     pub(super) fn takes_falsely(rng: &mut Rng) -> String {
         let heads = match rng.below(5) {
             0 => "*".into(),

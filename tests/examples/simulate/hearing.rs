@@ -105,7 +105,8 @@ impl Default for Hearing {
 }
 
 impl Hearing {
-    /// Takes a chunk, and checks which chunks the handler can read now. Returns whether the chunk fits the others.
+    /// Takes a chunk, and checks which chunks the handler can read now. Returns whether the chunk fits the earlier
+    /// chunks.
     pub(super) fn take(
         &mut self,
         sender: MemberId,

@@ -141,7 +141,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks what a side has kept.
+    /// Checks that the data which a side keeps is within the bounds.
     pub(super) fn judge_room(&self, who: usize, snapshot: Option<&Snapshot>) -> Result {
         let side = &self.sides[who];
         let id = side.id;

@@ -56,7 +56,7 @@ const TABLE: [(&str, &str, &[&str]); 35] = [
     ("timeout", "member", MEMBER),
 ];
 
-/// Returns the cells of the table.
+/// Returns a name for each move in the table, with each of its states.
 pub(super) fn cells() -> impl Iterator<Item = String> {
     let cells = TABLE.into_iter();
     cells.flat_map(|(name, by, states)| states.iter().map(move |state| cell(name, by, state)))

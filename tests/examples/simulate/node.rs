@@ -55,7 +55,7 @@ pub(crate) struct Node {
     pub(crate) deaf: Option<Time>,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
-    /// The time at which the driver of the side wakes up, by the room's clock, which nobody sets.
+    /// The time at which the driver of the side wakes up, by the clock of the room. No step sets this clock.
     pub(crate) wakes: Option<Time>,
     /// How many times the side has started again.
     pub(super) starts: u64,

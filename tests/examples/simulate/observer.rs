@@ -66,7 +66,7 @@ pub(crate) struct Observer {
     pub(super) content: Content,
     pub(super) serving: Serving,
     names: Names,
-    /// The last accepted frame, and the request that it answers.
+    /// The position of the last accepted frame, and the position of the request that this frame answers.
     pub(super) newest: (u64, Option<u64>),
     pub(super) now: Time,
     /// Members of which the host has heard nothing since it sent them an entry: the time at which the host sent the

@@ -19,7 +19,8 @@ impl World {
     pub(super) fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
         let mut plan = RunPlan::new(&mut rng);
-        // Only the seed decides this. Drawing a random number would change the run of every seed.
+        // Only the seed decides whether members speak the draft alone. A random number would change the run of
+        // every seed.
         plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)

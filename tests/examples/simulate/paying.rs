@@ -1,4 +1,5 @@
-//! Agents that ask for transactions, some of them again and some with other fields, and the answers of handlers.
+//! Agents ask for transactions, and some ask again for the same transaction or with other fields. Handlers answer
+//! them.
 
 use accp_runtime::{Decimal, DynamicFrame, Value};
 

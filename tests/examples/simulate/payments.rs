@@ -25,7 +25,7 @@ const WAITING: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Payments {
     known: BTreeMap<(MemberId, String), Payment>,
-    /// The requests that are to get a copy of an answer, by their ids.
+    /// The requests that must get a copy of an answer, by their ids.
     pub(super) owed: BTreeMap<Mid, Owed>,
     /// Whether stores may have discarded the text of an answer.
     may_be_gone: bool,
@@ -39,7 +39,8 @@ struct Payment {
 }
 
 impl Payment {
-    /// Returns the id of the request that handlers got, if it is in this chain and still waits for its answer.
+    /// If the request that handlers got is in this chain and still waits for its answer, returns the id of this
+    /// request.
     fn first_in(&self, chain: Option<&Mid>) -> Option<&Mid> {
         match &self.phase {
             Phase::Open((mid, of), _) => Some(mid).filter(|_| Some(of) == chain),
@@ -50,7 +51,8 @@ impl Payment {
 
 #[derive(Debug)]
 enum Phase {
-    /// The id and the chain of the request that handlers got, and of the other requests that wait for its answer.
+    /// The id and the chain of the request that handlers got, and those of the other requests that wait for the
+    /// same answer.
     Open((Mid, Mid), Vec<(Mid, Mid)>),
     /// The words of the answer.
     Ended(String),
@@ -94,7 +96,8 @@ impl Payments {
         }
     }
 
-    /// Returns why a host refuses a request: the same key had other fields before, or too many requests wait.
+    /// Returns the code with which a host must refuse a request: the same key had other fields before, or too many
+    /// requests wait.
     pub(super) fn reason(
         &self,
         from: MemberId,
@@ -178,8 +181,8 @@ impl Payments {
             return Err(format!("{mid} asks for {key:?} with other fields"));
         }
         match &mut known.phase {
-            // The request is in the chain of the first request, so the answer to the first request is also its
-            // answer.
+            // The request is in the chain of the first request, so the answer to the first request also answers
+            // this request.
             Phase::Open(first, _) if first.1 == asker.1 => {}
             Phase::Open(_, waiting) => waiting.push(asker),
             Phase::Ended(words) => {
@@ -190,8 +193,8 @@ impl Payments {
         Ok(())
     }
 
-    /// Ends the transactions that an answer names. If it names none, ends those that its cause has asked for, or
-    /// else all transactions of its chain.
+    /// Ends the transactions that an answer names. If the answer names none, ends the transactions of the request
+    /// that is the cause of the answer, or else all transactions of the answer's chain.
     fn ends(&mut self, entry: &Entry) -> Result {
         let chain = chain_of(&entry.text);
         let known = self.known.iter();

@@ -16,7 +16,7 @@ struct Piece {
     index: i64,
     total: Option<i64>,
     is_last: bool,
-    /// All params of the piece except for its place.
+    /// All params of the piece except for those that give its place in the stream.
     data: String,
 }
 
@@ -36,7 +36,7 @@ impl Piece {
     }
 }
 
-/// For how many pieces of a stream a host knows the data.
+/// The host knows the data of this many of the last pieces of a stream.
 const RECENT: usize = 32;
 
 fn data(message: &DynamicFrame<'_>) -> String {

@@ -16,7 +16,7 @@ use super::text::{field, head, intent, is_a, meta, mid_in, number_in};
 
 /// The start of the frame in which the host sends the whole shared state.
 const STATE: &str = "@hub>sync:state{";
-/// A frame with its values that has fewer bytes than this has room for all its values.
+/// The host must put the values into a frame in place of references, if the frame then has fewer bytes than this.
 const ROOM: usize = 4096;
 
 impl Observer {
@@ -283,7 +283,7 @@ impl Observer {
         self.judge_values_in(to, text)
     }
 
-    /// Checks that the host has put its values in place of references, where the frame has room for them.
+    /// Checks that the host has put values in place of references, if the frame has room for the values.
     fn judge_values_in(&self, to: MemberId, text: &str) -> Result {
         let message = DynamicFrame::decode(text, &REGISTRY).map_err(said)?;
         let mut room = text.len();
@@ -347,8 +347,8 @@ impl Observer {
         Err(format!("{position} is delivered to {id} as {text}"))
     }
 
-    /// Checks that each such member has got every frame since it joined, except for the frames that it was told it
-    /// has missed.
+    /// Checks that each member that speaks the draft alone has got every frame since it joined. Only the frames
+    /// that the member was told it has missed may be missing.
     pub(super) fn judge_plain(&self) -> Result {
         for side in &self.sides {
             let Some(plain) = &side.plain else { continue };

@@ -40,7 +40,7 @@ pub(crate) struct RunPlan {
     pub(crate) relays_only: bool,
     /// The host registers schemas during the run.
     pub(crate) learns: bool,
-    /// A hostile member is there until the others have come to rest.
+    /// A hostile member is in the session until the other members have come to rest.
     pub(crate) hostile: bool,
     /// The most frames that the hostile member sends in a step.
     pub(crate) flood: u64,

@@ -1,4 +1,5 @@
-//! References that the drivers read at the end of a run: each must lead to the content that its sender put there.
+//! The drivers read references at the end of a run. Each reference must lead to the content that its sender has
+//! put.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub(super) const FOREIGN: [&str; 3] = ["k101_1", "k101_10", "k101_2"];
 type Read = std::result::Result<Value<'static>, ErrorCode>;
 
 impl World {
-    /// Keeps another session in the store of the host.
+    /// Puts another session into the store of the host.
     pub(super) fn keep_another_session(&mut self, session: &str) -> Result {
         let side = SideId::new(session, self.room.host.driver.side().agent());
         let bytes: Arc<[u8]> = ELSEWHERE.as_bytes().into();
@@ -71,7 +72,7 @@ impl World {
                 self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
             }
         }
-        // The names of these sessions begin like the name of another session, or are its beginning.
+        // The names of these two sessions are a little longer or shorter than the name of another session.
         for (session, key) in [("other_40", "k101_1"), ("other_", "k101_1")] {
             let wanted = Err(ErrorCode::UNAUTHORIZED_REF);
             self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
@@ -170,7 +171,7 @@ impl World {
         })
     }
 
-    /// Lets a side read a reference, and checks what it leads to.
+    /// Lets a side read a reference, and checks that the result is one of `wanted`.
     fn expect(&mut self, who: usize, key: &str, wanted: &[Read]) -> Result {
         let mut read = None;
         for _ in 0..40 {

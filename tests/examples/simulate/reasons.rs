@@ -12,9 +12,9 @@ use super::rights::follows;
 use super::text::{Goal, checkpoint, field, goals, intent, is_a, maker, meta, mid_in};
 
 impl Observer {
-    /// Returns whether the observer knows every reason for this code. For a hostile member, whose frames have many
-    /// faults, it knows only the reasons about authority. In a flood it does not know these either, because the host
-    /// forgets chains.
+    /// Returns whether the observer knows every reason for this code. The frames of a hostile member have many
+    /// faults, and the observer knows only the reasons about authority for them. In a flood the observer does not
+    /// know these reasons either, because the host forgets chains.
     pub(super) fn is_judged(&self, code: ErrorCode, sender: MemberId) -> bool {
         let is_about_authority = matches!(
             code,
@@ -45,8 +45,8 @@ impl Observer {
                 let is_cut = text.contains(":refused{}[");
                 is_part || is_cut || self.lacks(text, code)
             }
-            // Another part of the frame came too late according to a clock that was wrong for a while. Or the host
-            // has forgotten the first part, because the member left.
+            // There are two possible reasons. Another part of the frame came too late by a clock that was wrong for
+            // a while. Or the host has forgotten the first part, because the member left.
             ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
                 let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
                 let first = (sender, of.clone());
@@ -84,8 +84,8 @@ impl Observer {
             || addresses.is_for_none(sender, text)
     }
 
-    /// Returns whether something is missing that the frame needs: the target of a reference, or
-    /// the version of the shared state before it.
+    /// Returns whether something is missing that the frame needs: the target of a reference, or the version of the
+    /// shared state that the frame changes.
     fn lacks(&self, text: &str, code: ErrorCode) -> bool {
         if intent(text) == "sync" {
             return !follows(text, self.rights.version, field(text, "v"));

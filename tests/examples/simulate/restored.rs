@@ -18,7 +18,7 @@ use super::text::{maker, meta, number_in};
 /// batch.
 const USUAL: u64 = 60;
 const RARE: u64 = 8;
-/// The number of the newest entries of the log whose ids are compared with the stored epoch.
+/// This many of the newest entries of the log have their ids compared with the stored epoch.
 const LATE: usize = 12;
 
 /// The number, the value key and the id that a side would use next in a frame that announces a value.
@@ -129,7 +129,7 @@ impl World {
         if knows_schemas && again.context() != lived.context() {
             return Ok(Some("context".into()));
         }
-        // The summary that has come for the last checkpoint is only in memory.
+        // The summary that has come for the last checkpoint is only in memory, so the restored side still wants it.
         let frames = |session: &Session| session.frames_to_sum_up().count();
         if frames(lived) != frames(again) && frames(lived) > 0 {
             return Ok(Some("list of frames to sum up".into()));

@@ -12,9 +12,9 @@ const SHARED: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Rights {
     pub(super) supervisors: BTreeSet<MemberId>,
-    /// Who used the name of a chain first.
+    /// For each name of a chain, the member that used the name first.
     pub(super) names: BTreeMap<Mid, MemberId>,
-    /// Keys of other sessions that may be read; `*` stands for all of a session.
+    /// The session and the key of each value of another session that may be read. The key `*` stands for all keys.
     pub(super) granted: BTreeSet<(String, String)>,
     /// The version of the shared state.
     pub(super) version: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Takes a change of the shared state.
+    /// Records a change of the shared state.
     pub(super) fn change(&mut self, text: &str) {
         let (replaces, changes) = changes(text);
         if replaces {

@@ -1,4 +1,5 @@
-//! Searches in the store of the host. A search may come before the bytes of a value, and again after them.
+//! Searches in the store of the host. A search may run before the bytes of a value have come, and another search
+//! after that.
 
 use accp_runtime::Value;
 use accp_runtime::session::MemberId;

@@ -15,7 +15,7 @@ use super::waiting::Fates;
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,
-    /// True once the host has answered a hello of the side since its last start.
+    /// Whether the host has answered a hello of the side since the side's last start.
     pub(super) is_met: bool,
     /// Whether the side handles frames.
     handles: bool,
@@ -28,8 +28,8 @@ pub(crate) struct Seen {
     pub(super) held: BTreeMap<u64, u64>,
     /// The last position that the side's snapshot covers.
     pub(super) covered: u64,
-    /// The entries and the bytes of the log since the last snapshot or start. `snapshot` is the size of the last
-    /// snapshot.
+    /// The number of entries and of bytes in the log since the last snapshot or start. `snapshot` is the size of
+    /// the last snapshot.
     since: (u64, u64),
     snapshot: u64,
     /// The positions that wait to be handled.
@@ -48,7 +48,7 @@ pub(crate) struct Seen {
     /// The positions that the side's handlers have finished but not committed, each with the number
     /// of replies.
     pub(super) answers: BTreeMap<u64, RangeInclusive<usize>>,
-    /// For a member that speaks the draft alone.
+    /// The additional facts about a member that speaks the draft alone; `None` for other sides.
     pub(super) plain: Option<Plain>,
 }
 
@@ -116,7 +116,7 @@ impl Seen {
         let is_due = match entry.kind {
             EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
             // A request that is handed on does not wait twice at a side. The member that had the request before
-            // loses it.
+            // loses the request.
             EntryKind::Repeat if entry.to.is_some() => {
                 let is_mine = entry.to == Some(id);
                 if let Some(at) = waits.filter(|_| !is_mine) {

@@ -13,7 +13,7 @@ use super::text::params;
 
 /// The most values that a side may ask another side for at a time.
 const AT_ONCE: usize = 8;
-/// How many requests for values of one member the host surely notes between two of its turns.
+/// Of the requests for values that a member sends between two turns of the host, the host surely notes this many.
 const NOTED: usize = 12;
 
 /// Returns the key in a frame about bytes.

@@ -1,4 +1,5 @@
-//! Checks of each step of a side.
+//! Checks each step of a side: the batches that it keeps, the frames that leave its outbox, and the frames for its
+//! handlers.
 
 use std::ops::RangeInclusive;
 

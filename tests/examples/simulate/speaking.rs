@@ -1,4 +1,4 @@
-//! Checks of who may do what: who speaks, who is in the session, and what the operator has asked of the host.
+//! Checks who may do what: who speaks, who is in the session, and what the operator has asked of the host.
 
 use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, MemberId};
@@ -41,8 +41,8 @@ impl Observer {
             .unwrap_or_default()
     }
 
-    /// Returns a reference to a value that a member has put, or to one just beyond the member's last value. An index
-    /// beyond the sides means the hostile member.
+    /// Returns a reference to a value that a member has put, or to a value just beyond the member's last value. An
+    /// index beyond the sides means the hostile member.
     pub(super) fn value_near_the_last(&self, member: usize, rng: &mut Rng) -> String {
         let member = self.sides.get(member).map(|side| side.id);
         let member = member.or(self.enemy).unwrap_or(MemberId::HOST);

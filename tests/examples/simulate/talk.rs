@@ -183,7 +183,7 @@ impl World {
         };
         message = message.with("text", text);
         if n % 5 < 2 {
-            // This message makes the earlier state of its record out of date.
+            // This message has a new state of its record, so the earlier state of the record is out of date.
             let record = format!("item_{}", (n / 5 + who as u64) % 6);
             message = message
                 .with(RECORD, record)
@@ -468,8 +468,8 @@ fn answers(
 ) -> Result<Vec<DynamicFrame<'static>>> {
     let mut answers = Vec::new();
     let position = inbound.position();
-    // An agent that was asked on behalf of another does not ask a third, so that no chain grows
-    // for ever.
+    // An agent that was asked on behalf of another agent does not ask a third agent, so that no chain grows for
+    // ever.
     let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
     let answer = |intent: &'static str, operation: &'static str| -> Result<DynamicFrame<'static>> {
         let answer = DynamicFrame::new(agent, intent, operation).map_err(said)?;

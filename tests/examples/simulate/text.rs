@@ -24,7 +24,7 @@ pub(crate) fn is_a(text: &str, operation: &str) -> bool {
     params(text, operation).is_some()
 }
 
-/// Returns the byte at which the metadata begin: behind the last `}[`.
+/// Returns the index of the byte at which the metadata begins, which is after the last `}[`.
 fn metadata(text: &str) -> Option<usize> {
     let mut end = text.len();
     loop {

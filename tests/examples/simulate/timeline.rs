@@ -1,4 +1,5 @@
-//! The log of a host whose store was put back to an old copy: what was in it before, and which entries come back.
+//! The log of a host whose store was put back to an old copy: the entries that were in the log before, and the
+//! entries that come back.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -14,7 +15,7 @@ pub(crate) struct Timeline {
     /// Members whose own store, or whose host's store, was put back to an older copy.
     pub(super) early: BTreeSet<MemberId>,
     /// Frames that got another id, by their sender and by the number in them. A side that runs again from an older
-    /// copy may send such a frame under the first id, or under a third.
+    /// copy may send such a frame under its first id, or under a third id.
     pub(super) renamed: BTreeSet<(MemberId, u64)>,
     /// Frames that the host had refused in the log that it has lost.
     pub(super) refused: BTreeSet<(MemberId, Mid)>,

@@ -232,7 +232,7 @@ impl World {
             if side.id() != SESSION || side.context() != host.context() {
                 return Err(format!("@{agent} has another session or context"));
             }
-            // A host that has lost schemas may get them back too late; the members keep them.
+            // A host that has lost schemas may get them back from the members too late, so its schemas may differ.
             let may_differ =
                 self.observer.timeline.has_lost() && (self.plan.learns || self.plan.brings);
             let is_same = side.options().registry.hash() == host.options().registry.hash();
@@ -288,7 +288,7 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a frame is in the log if all its parts are.
+    /// Checks that a frame is in the log if all its parts are in the log.
     fn judge_parts(&self) -> Result {
         let mut groups: BTreeMap<Mid, u64> = BTreeMap::new();
         let mut wholes = BTreeSet::new();

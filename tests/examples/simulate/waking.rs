@@ -12,7 +12,7 @@ use super::addresses::kind_of;
 use super::node::{Node, Result, said};
 use super::text::{Goal, goal, meta};
 
-/// The most frames that a message becomes: parts, and the announcement of their values.
+/// The most frames that a message becomes: its parts, and the announcement of its values.
 const FRAMES: usize = 26;
 
 impl World {
@@ -101,8 +101,8 @@ impl World {
         Ok(())
     }
 
-    /// Checks when a side asks to be woken, after its driver has done all that was due: neither at once nor too
-    /// late.
+    /// After the driver of a side has done all that was due, checks the time at which the side asks to be woken.
+    /// This time must not be now, and must not be too late.
     pub(super) fn judge_alarm(&mut self, who: usize) -> Result {
         if let Some((session, at)) = self.session(who)?
             && let Some(due) = session.next_timeout().filter(|due| *due <= at)
@@ -118,8 +118,8 @@ impl World {
         self.set_alarm(who)
     }
 
-    /// Takes the time at which the driver has to wake up next. A driver sleeps for a while and not
-    /// until a time of day, so it does not matter if its clock is set meanwhile.
+    /// Sets the time at which the driver has to wake up next. A driver sleeps for a duration and not until a time
+    /// of day. So it does not matter if the clock of the side is set meanwhile.
     pub(super) fn set_alarm(&mut self, who: usize) -> Result {
         let now = self.room.now;
         let Some((session, at)) = self.session(who)? else {
@@ -250,8 +250,8 @@ impl World {
     }
 }
 
-/// Fails if a side asks a peer for more values at a time than it may, or sends it more of the log
-/// (docs/limits.md).
+/// Fails if a side asks a peer for more values at a time than it may, or sends the peer more of the log at a time
+/// than it may (docs/limits.md).
 pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
     let mut peers: BTreeMap<MemberId, (usize, usize)> = BTreeMap::new();
     for send in &batch.sends {

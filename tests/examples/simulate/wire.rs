@@ -1,4 +1,4 @@
-//! Checks of the frames that leave a side, against the durable state of the side.
+//! Checks the frames that leave a side against the durable state of the side.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::observer::Observer;
 use super::text::{Goal, field, goals, head, intent, is_a, meta, mid_in, number_in};
 
 impl Observer {
-    /// Checks that a member gets its turn to send, with shared numbering and a link that is whole: the host must not
-    /// tell the member the number of its frame too often.
+    /// With shared numbering and a whole link, checks that a member gets its turn to send: the host must not tell
+    /// the member too often which number its frame must take.
     fn judge_turns(&mut self, to: MemberId, text: &str) -> Result {
         let is_told = self.scope == Scope::Shared && field(text, "exp").is_some();
         let of = mid_in(text, "of").filter(|_| is_told && Some(to) != self.enemy);
@@ -105,8 +105,8 @@ impl Observer {
         Ok(())
     }
 
-    /// Returns the key of a value of the side's own to which a frame refers, although the side has neither put the
-    /// value nor is about to put it.
+    /// If a frame refers to a value of the side itself that the side has not put and does not put now, returns the
+    /// key of the value.
     fn unannounced(&self, who: usize, text: &str) -> Option<String> {
         let side = &self.sides[who];
         if self.timeline.has_lost() || self.timeline.was_put_back(side.id) {

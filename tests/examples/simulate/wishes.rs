@@ -18,7 +18,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Forgets what a member waits for that has left.
+    /// Removes a member that has left from those that wait for values.
     pub(super) fn leaves(&mut self, member: MemberId) {
         for waiting in self.waiting.values_mut() {
             waiting.remove(&member);

@@ -89,7 +89,7 @@ struct World {
     rng: Rng,
     room: Room<Kept>,
     tape: Arc<Mutex<Tape>>,
-    /// The host first, then the members.
+    /// The sides: the host first, then the members.
     nodes: Vec<Node>,
     observer: Observer,
     /// Each message, by the index of its sender and by the number that the sender put into it.

@@ -1,4 +1,4 @@
-//! Conversations that are compressed, on a disk that loses power: cold state in SQLite, and files that models read.
+//! Compresses conversations on a disk that loses power. Their cold state is in SQLite, and models read their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ const MANY: usize = 200;
 const WINDOW: u64 = 3_000;
 /// The folder with all files, below the root. The files of SQLite are in it, too.
 const CACHE: &str = "cache";
-/// The steps that are taken after a cut.
+/// How many steps the program takes after a cut.
 const AFTER: usize = 6;
 
 /// A run as the disk recorded it.
@@ -234,7 +234,7 @@ struct Counts {
     unfinished: usize,
 }
 
-/// Cuts the power under conversations.
+/// Cuts the power while conversations are compressed, and checks the files after each cut.
 pub(crate) fn run(cuts: usize, seed: u64) {
     let recording = record(seed);
     let counts = cut(&recording, cuts, seed).unwrap_or_else(|error| panic!("{error}"));
@@ -294,7 +294,7 @@ fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> 
     Ok(counts)
 }
 
-/// Compares the files after a cut with what was acknowledged before it, and goes on from there.
+/// Compares the files after a cut with the state that was acknowledged before the cut, and then takes more steps.
 fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Result<(), String> {
     let known = &recording.known[done];
     // A model may read the files of its list before a session is opened, so they must be whole

@@ -154,8 +154,8 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
     Ok(())
 }
 
-/// Opens the files that a cut left, checks them against the acknowledged steps, and takes the
-/// remaining steps. Returns the state found first.
+/// Opens the files that a cut left, checks them against the acknowledged steps, and takes the remaining steps.
+/// Returns the digest of the store as the cut left it.
 fn recover(workload: &Workload, done: usize, folder: &Path) -> Result<Hash, String> {
     let words = |error: StoreError| error.to_string();
     let mut store = SqliteStore::open(file(folder)).map_err(words)?;

@@ -11,7 +11,7 @@ use crate::shim::Event;
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     files: Vec<File>,
-    /// The names in use, and the file behind each.
+    /// The names in use, each with the index of its file.
     names: BTreeMap<String, usize>,
     /// The names that survive a cut for sure. `renames` lists the later changes, not yet synced.
     durable: BTreeMap<String, usize>,

@@ -122,7 +122,7 @@ fn run_once(workload: &Workload, fault: Fault, place: usize) -> Option<usize> {
             continue;
         };
         failed(&error);
-        // The store must have nothing of the failed step. It works again as soon as the disk does.
+        // The store must have nothing of the failed step. The store works again as soon as the disk works.
         let found = state(&mut store).expect("it reads");
         assert!(
             found == states[0],

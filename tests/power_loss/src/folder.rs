@@ -233,7 +233,7 @@ fn names(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Cuts the power under folders, and breaks the disk under them.
+/// Cuts the power while agents append to folders, and then makes the disk fail.
 pub(crate) fn run(cuts: usize, seed: u64) {
     let steps = steps();
     let recording = record(&steps);
@@ -301,7 +301,7 @@ fn cut(
     Ok(counts)
 }
 
-/// Checks that the log has the first appends, and nothing else.
+/// Checks that the log has the events of the first steps and nothing else. Returns the number of these events.
 fn appended(folder: &Folder, steps: &[AppendStep]) -> Result<usize, String> {
     folder
         .standing()
@@ -315,7 +315,8 @@ fn appended(folder: &Folder, steps: &[AppendStep]) -> Result<usize, String> {
     Ok(events.len())
 }
 
-/// Opens the folder after a cut, and goes on to the end. Returns how many of the appends the cut has left.
+/// Opens the folder after a cut, and makes the remaining appends. Returns how many appends were there after the
+/// cut.
 fn recover(
     folder: &Path,
     steps: &[AppendStep],

@@ -14,7 +14,7 @@ impl Log {
         self.lock().push(event);
     }
 
-    /// Adds the events of SQLite, changed by `told`. Its syncs take no time.
+    /// From now on, adds each event of SQLite, changed by `told`. The syncs of SQLite take no time.
     pub(crate) fn tell_of_sqlite(&self, told: impl Fn(&Event) -> Event + Send + 'static) {
         let log = self.clone();
         shim::set_disk(move |event| {

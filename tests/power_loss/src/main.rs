@@ -6,11 +6,12 @@
 //!
 //! A shim below SQLite records every write and every sync. For each cut, the bench builds the files that a disk may
 //! hold at that instant: all synced data, and any part of the unsynced data. The store has to open the files and
-//! find nothing wrong. It has to hold every acknowledged step and no part of another step, and it has to go on from
-//! there. Some steps are made up. Others come from a session that is played in memory: its host takes checkpoints
-//! and snapshots, and retention deletes what its members have. Its sides have to be restored, and the state of its
-//! host has to be the fold of the log. Then writes and syncs of a shorter run fail, one at a time: the disk is full,
-//! a write stops half-way, or a sync fails. The disk fails once or until it is mended.
+//! find nothing wrong. It has to hold every acknowledged step and no part of another step, and it has to take
+//! further steps. Some steps are made up. Others come from a session that is played in memory: its host takes
+//! checkpoints and snapshots, and retention deletes the entries that all members have. The sides of the session
+//! have to be restored, and the state of its host has to be the fold of the log. Then writes and syncs of a shorter
+//! run fail, one at a time: the disk is full, a write stops half-way, or a sync fails. The disk fails once, or
+//! until it is repaired.
 //!
 //! The same happens to a folder that agents share (accp-collab). Every acknowledged event has to be there once, and
 //! the next append has to succeed. An append that the disk refuses must leave the folder as it was.

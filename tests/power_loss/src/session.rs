@@ -1,4 +1,4 @@
-//! A session that is played in memory, for the batches that its sides commit.
+//! Plays a session in memory. The workload uses the batches that the sides of this session commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -28,7 +28,7 @@ pub(crate) enum Event {
     },
     /// A sync of the names in a folder. The empty text names the uppermost folder.
     SyncFolder(String),
-    /// SQLite makes no folders.
+    /// SQLite never causes this event, because it makes no folders.
     MakeFolder(String),
 }
 

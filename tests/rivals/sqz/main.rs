@@ -1,5 +1,5 @@
-//! Compresses requests as `sqz proxy` does, with its defaults: one OpenAI request a line from
-//! stdin, the compressed request a line to stdout. The proxy itself reads at most one packet.
+//! Compresses requests as `sqz proxy` does, with its defaults: one OpenAI request a line from stdin, the compressed
+//! request a line to stdout. The proxy itself reads at most one network packet of a request.
 
 use std::io::{self, BufRead as _, Write as _};
 

@@ -1,4 +1,4 @@
-//! Frames with one fault each, made of a frame without any.
+//! Frames with one fault each, made from a frame without faults.
 
 use accp_registry::{Registry, Schema, Type};
 use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Limits, Map, Value};
@@ -70,7 +70,7 @@ enum Step {
     Index(usize),
 }
 
-/// Returns every frame that has one fault. The message itself has none.
+/// Returns every frame that has exactly one fault. The message itself has no fault.
 pub(crate) fn faulty(message: &DynamicFrame<'static>, registry: &Registry) -> Vec<Faulty> {
     let Some(text) = written(message, registry) else {
         return Vec::new();
@@ -307,7 +307,7 @@ fn without(text: &str, entry: &str) -> String {
     }
 }
 
-/// Returns the message with another value in a place, or with none.
+/// Returns the message with another value in a place, or without a value there.
 fn with(
     message: &DynamicFrame<'static>,
     path: &[Step],
@@ -372,7 +372,7 @@ fn wrong(ty: &Type) -> Vec<Value<'static>> {
     }
 }
 
-/// Adds the frame without an envelope field that it must have.
+/// For each envelope field that the frame must have, adds the frame without this field.
 fn envelope(
     message: &DynamicFrame<'static>,
     schema: &Schema,

@@ -109,7 +109,7 @@ impl Host {
         in_turn
     }
 
-    /// Takes the frame that came to the handler, or the code with which the host refused it.
+    /// Returns the frame that came to the handler, or the code with which the host refused the frame.
     fn delivered(&mut self) -> Result<DynamicFrame<'static>, Option<ErrorCode>> {
         let host = &mut self.room.host;
         if let Some(inbound) = host.inbox.pop() {

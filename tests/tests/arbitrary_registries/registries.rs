@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 pub(crate) struct Described {
     pub(crate) registry: Registry,
     pub(crate) json: Json,
-    /// By the code of the schema and the name of the field.
+    /// The default values, by the code of the schema and the name of the field.
     defaults: BTreeMap<(String, String), Value<'static>>,
 }
 
@@ -103,8 +103,8 @@ fn field() -> impl Strategy<Value = FieldShape> {
         })
 }
 
-/// Returns an entry of `frames`, with two sets of fields as bits: those that the frame requires, and those that it
-/// is about.
+/// Returns an entry of `frames`, with two sets of fields as bits: the fields that the frame requires, and the
+/// fields that the entry lists for the frame, if it lists any.
 fn entry() -> impl Strategy<Value = (Json, u16, Option<u16>)> {
     let envelope = prop_oneof![
         2 => Just(Vec::new()),

@@ -32,10 +32,11 @@ struct Counts {
     twice: u64,
 }
 
-/// The aliases of one field: a former name, and perhaps the abbreviation that it had.
+/// The aliases of one field: the index of a former name, and whether the short name of this former name is an
+/// alias, too.
 type Aliases = (usize, bool);
 
-/// Gives fields of each schema aliases that are no keys of the schema.
+/// Gives aliases to some fields of each schema. No alias is a key of the schema.
 fn with_aliases(mut document: Json, choices: &[(Index, Aliases)]) -> Json {
     let schemas = document["schemas"].as_object_mut().unwrap();
     for schema in schemas.values_mut() {
@@ -63,8 +64,8 @@ fn with_aliases(mut document: Json, choices: &[(Index, Aliases)]) -> Json {
     document
 }
 
-/// Returns the older document: the first alias of a field is its name there, and the second alias, if any, is its
-/// abbreviation.
+/// Returns the older document. There, the first alias of a field is the name of the field, and the second alias, if
+/// any, is its abbreviation.
 fn older(document: &Json) -> Json {
     let mut document = document.clone();
     for schema in document["schemas"].as_object_mut().unwrap().values_mut() {
@@ -244,7 +245,7 @@ fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
         prop_assert!(typed.is_ok(), "{:?} {}", typed, former);
     }
 
-    // Both names at once.
+    // Frames in which a field stands twice, under both of its names, are refused.
     let head = [message.intent.as_str(), &*message.operation];
     let about = schema.frame(&head).and_then(|spec| spec.fields.as_ref());
     let is_held = |field: &Field| about.is_none_or(|about| about.contains(&field.name));

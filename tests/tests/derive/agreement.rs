@@ -124,7 +124,7 @@ struct Rows {
     deadline: Option<String>,
     /// An `Option` with a default.
     priority: Option<String>,
-    /// No `Option`, with a default.
+    /// Not an `Option`, and with a default.
     deps: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use accp_runtime::{AccpFrame, DynamicFrame, Map, Registry, Typed, Value};
 use proptest::prelude::*;
 
-/// A struct that lists the fields with a default that it ignores.
+/// A struct that names two fields which it ignores. Both have a default.
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(schema = "TX", intent = "req", operation = "transaction")]
 #[accp(ignore = "currency", ignore = "retryable")]
@@ -16,7 +16,7 @@ struct Pay {
     status: String,
 }
 
-/// A struct that keeps everything.
+/// A struct that keeps all other fields in a map.
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(schema = "TX", intent = "req", operation = "transaction")]
 struct Kept<'a> {

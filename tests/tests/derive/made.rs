@@ -65,7 +65,7 @@ fn a_reference_to_a_frame_is_written() {
     assert_eq!(text!(frame), text!(frame.clone()));
 }
 
-/// Nothing checks an agent id in a text before it is written.
+/// An agent id that is given as a text is checked only when it is written.
 #[test]
 fn a_name_that_is_no_agent_id_is_told_by_encode() {
     let frame = ScheduleReq::new("dev team", "impl_auth");
@@ -181,7 +181,7 @@ fn an_owned_frame_crosses_threads() {
     }
 }
 
-/// Recursion, and a type parameter.
+/// A type that contains itself and has a type parameter.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 struct Tree<'a, T> {
     name: Cow<'a, str>,
@@ -209,7 +209,7 @@ fn an_owned_value_is_equal() {
     assert!(matches!(owned.parts[0].name, Cow::Owned(_)));
 }
 
-/// A field that never travels may borrow: then the struct has no owned form, and the derive works.
+/// A field that frames do not have may borrow. The derive accepts such a struct, but the struct has no owned form.
 #[derive(AccpFrame)]
 #[accp(intent = "qry", operation = "lookup")]
 struct Near<'a> {

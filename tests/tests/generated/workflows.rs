@@ -10,8 +10,8 @@ use accp_build::{WorkflowOptions, generate_workflows};
 
 use super::goldens::{workflows, workflows_owned};
 
-/// Checks the structs that are generated for the hops of a workflow. Each must write the packet that
-/// the workflow writes, read it back, and be the same type in its owned form.
+/// Checks the structs that are generated for the hops of a workflow, with borrowed and with owned texts. Each
+/// struct must write the packet that the workflow writes, and read it back.
 macro_rules! hops {
     ($($workflow:ident.$hop:literal => $ty:ident($($name:literal: $value:expr),*);)*) => {$(
         let values: &[(&str, &str)] = &[$(($name, $value)),*];

@@ -80,7 +80,7 @@ fn record<'f>(
     Json::Object(entries.collect())
 }
 
-/// Returns the JSON pointer of every value inside this one.
+/// Adds the JSON pointer of every value inside `json` to `out`.
 fn places(json: &Json, at: &str, out: &mut Vec<String>) {
     let mut place = |step: String, inner: &Json| {
         let at = format!("{at}/{}", step.replace('~', "~0").replace('/', "~1"));

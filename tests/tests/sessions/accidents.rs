@@ -84,7 +84,7 @@ fn values_that_nobody_can_supply() {
     }
 }
 
-/// A refused announcement leaves a gap in the numbers of the values, and the later values go on.
+/// A refused announcement leaves a gap in the numbers of the values, and the host accepts later announcements.
 #[test]
 fn a_refused_announcement() {
     let mut host = open_host(options("hub"), rules(Scope::Sender));
@@ -108,8 +108,8 @@ fn a_refused_announcement() {
     }
 }
 
-/// If a frame in parts reads a value of a refused announcement, all its parts are refused, and the
-/// caller gets one event about it.
+/// If a frame in parts refers to a value of a refused announcement, the host refuses all parts of the frame, and
+/// the caller gets one event about the frame.
 #[test]
 fn a_refused_announcement_of_frames_in_parts() {
     let mut room = Room::pair();
@@ -145,8 +145,9 @@ fn a_refused_announcement_of_frames_in_parts() {
     assert!(!room.passed(101, 100).any(|text| text.contains(",pt:")));
 }
 
-/// A host takes a frame in parts back from a member. Its first part got its number long before its
-/// last part. The sender does not know that the host has the parts, and sends all of them again.
+/// A host that has lost entries takes a frame in parts back from a member. The first part of the frame got its
+/// number long before the last part. The sender does not know that the host has the parts, and sends all of them
+/// again.
 #[test]
 fn a_frame_in_parts_is_taken_back() {
     let mut room = Room::open(counting("hub"), rules(Scope::Shared));

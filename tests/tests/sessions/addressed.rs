@@ -270,8 +270,9 @@ fn nobody_answers_for_another_from_another_chain_or_in_the_chain_of_a_third() {
     room.check_replicas();
 }
 
-/// A step of [`answers_are_judged_as_they_are_read`]: who speaks, whom it asks or `None` for an answer, the chain or `None` for
-/// no name, and the question that it names as its cause, counted from the last one.
+/// A step of [`answers_are_judged_as_they_are_read`]: who speaks; whom the question is for, or `None` for an
+/// answer; the chain, or `None` if the frame names no chain; and which question is named as the cause, counted back
+/// from the last one.
 type Step = (usize, Option<usize>, Option<usize>, Option<usize>);
 
 fn step() -> impl Strategy<Value = Step> {
@@ -279,7 +280,7 @@ fn step() -> impl Strategy<Value = Step> {
     (0..3_usize, some(3_usize), some(2_usize), some(4_usize))
 }
 
-/// A question that waits: who asks, who is asked, its id, and its chain.
+/// A question without an answer: who asks, who is asked, its id, and its chain.
 struct Open {
     by: usize,
     to: usize,
@@ -290,7 +291,7 @@ struct Open {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever asker takes an accepted frame for its answer, it has asked the sender of this frame.
+    /// If an asker takes an accepted frame for its answer, this asker has asked the sender of the frame.
     #[test]
     fn answers_are_judged_as_they_are_read(steps in prop::collection::vec(step(), 1..24)) {
         let mut room = room();
@@ -405,9 +406,9 @@ fn a_chain_has_room_for_so_many_requests_for_one_agent() {
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// A member asks: itself, another member, or all.
+    /// A member asks itself, another member, or all members.
     Ask(usize, Option<usize>),
-    /// A member answers a request, in its chain, by its id, or both.
+    /// A member answers a request: in the chain of the request, by the id of the request, or both.
     Answer(usize, usize, bool, bool),
     Restart(usize),
     Leave(usize),

@@ -182,7 +182,8 @@ fn a_question_without_an_answer() {
     );
 }
 
-/// The host of a session refuses what its member asks, or gives the question another id.
+/// The host refuses the question of a member. After a refusal that allows a retry, the question goes out under a
+/// new id and gets its answer. After a refusal for good, the error has the code of the refusal.
 #[test]
 fn a_question_of_a_member() {
     let store = || Arc::new(Mutex::new(MemoryStore::new()));

@@ -382,7 +382,7 @@ fn of_values_is_thrown_away() {
     }
 }
 
-/// A joiner checks its first state against the digest, and asks until the state is right.
+/// A joiner checks its first state against the digest, and asks for the state again until the state is right.
 #[test]
 fn of_the_state_to_start_from_is_asked_for_again() {
     let mut room = Room::new(&["dev"]);
@@ -407,7 +407,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
     room.check_replicas();
 }
 
-/// A store has to return the data that was put into it.
+/// If a store returns other data than was put into it, the error names the place of the fault.
 #[test]
 fn of_a_store_is_an_error_that_names_its_place() {
     let mut host = host();

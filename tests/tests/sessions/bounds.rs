@@ -25,7 +25,7 @@ fn id(n: u64) -> u64 {
     101_000_001_000 + n
 }
 
-/// An `aid` leads to a named chain if it names one of the first 1,024 frames of a member in the chain.
+/// An `aid` leads to a named chain if the `aid` names one of the first 1,024 frames of a member in this chain.
 #[test]
 fn the_frames_of_a_chain() {
     for (named, is_reached) in [(17, true), (1_024, true), (1_025, false)] {
@@ -305,8 +305,8 @@ fn entries_at_hand() {
     }
 }
 
-/// The host keeps the hash at the position of a member in memory, like the entry there, and does not read it from
-/// the store.
+/// If the host has the entry at the position of a member in memory, it has the hash there in memory, too, and does
+/// not read the hash from the store.
 #[test]
 fn hashes_at_hand() {
     let mut host = host();

@@ -141,8 +141,8 @@ proptest! {
 
 #[test]
 fn dlv_02_refuses_a_gap_and_says_what_is_next() {
-    // With one counter for all, the host tells an overtaken sender the next number, and the sender
-    // sends the frame again under it.
+    // With one counter for all, the host tells an overtaken sender the next number, and the sender sends the frame
+    // again under this number.
     let mut host = host(Scope::Shared);
     host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let text = "@qa>req:plan{}[mid:102000001001,seq:1]";

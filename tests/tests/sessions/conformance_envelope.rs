@@ -235,7 +235,8 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
     host.takes(101, &frame("@dev>req:plan{}", 2, 2, ""));
 }
 
-/// A registry may require `sid`. The session writes its own name then, and in no other frame.
+/// A registry may require `sid` in a frame. The session writes its own name into such a frame, and into no other
+/// frame.
 #[test]
 fn env_04_accepts_a_frame_that_must_name_its_session() {
     let registry = r#"{ "schemas": { "note": { "code": "NT", "fields": ["text"], "frames": [

@@ -34,8 +34,8 @@ fn lvl_01_accepts_the_level_in_the_hello() {
     }
 }
 
-/// Limits over those of the draft lower the level, on every side and after a restart of the host. So
-/// does a hook that puts a checkpoint off.
+/// Limits over those of the draft lower the level, on every side and after a restart of the host. A hook that puts
+/// off a checkpoint lowers the level, too.
 #[test]
 fn lvl_01_refuses_to_claim_what_settings_and_hooks_switch_off() {
     let mut large = counting("hub");

@@ -374,8 +374,8 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
     }
 }
 
-/// A host was killed after it had asked a member for its schemas. It asks again, even if the member acknowledges
-/// entries before it answers the greeting. The log has no key.
+/// A host was killed after it had asked a member for its schemas. The restarted host asks again, even if the member
+/// acknowledges entries before the member answers the greeting. The log has no key.
 #[test]
 fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
     let hub = options("hub");

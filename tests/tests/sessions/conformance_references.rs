@@ -189,7 +189,7 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
 
 // ---- API-03 ------------------------------------------------------------------------
 
-/// Hot, warm and shared state are followed. A reference into the store stays a reference, and a
+/// References into hot, warm and shared state are followed. A reference into the store stays a reference, and a
 /// value that only looks like a reference stays a value.
 #[test]
 fn api_03_accepts_references_and_resolves_those_into_the_state() {

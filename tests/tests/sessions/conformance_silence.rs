@@ -212,8 +212,8 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
     room.check_replicas();
 }
 
-/// The log gets no entry after a dropped frame. When its sender asks, the answer names the position up
-/// to which the log gives the reason. The position of the dropped frame itself is not relayed.
+/// The log gets no entry after a dropped frame. When the sender of the frame asks, the host answers with the
+/// position up to which the log explains the drop. The entry of the dropped frame itself is not relayed.
 #[test]
 fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
     for scope in [Scope::Shared, Scope::Sender] {

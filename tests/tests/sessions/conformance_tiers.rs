@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-/// The parent of a frame is the frame that its `aid` names, also in a chain of its own.
+/// The parent of a frame is the frame that its `aid` names, even if the two frames are in different chains.
 #[test]
 fn st_01_accepts_the_parent_that_aid_names() {
     for (aid, stays) in [(",aid:101000001003", true), ("", false)] {

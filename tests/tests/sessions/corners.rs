@@ -12,7 +12,7 @@ use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_host, options
 
 const LONG: Duration = Duration::from_secs(40);
 
-/// D8: an `aid` names the first frame of a chain that has its own `cid`.
+/// An `aid` may name the first frame of a chain that has its own `cid`.
 #[test]
 fn aid_of_the_first_frame_of_a_named_chain() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -41,8 +41,8 @@ fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
-/// If a session took a frame of an application that reads as a link frame, the frame would never be acknowledged,
-/// and all later frames would wait for ever.
+/// If a session accepted an application's frame that looks like a link frame, the frame would never be
+/// acknowledged, and all later frames would wait for ever.
 #[test]
 fn frames_of_an_application_that_read_as_link_frames() {
     for (intent, operation) in [
@@ -167,8 +167,8 @@ fn an_answer_about_earlier_schemas_comes_late() {
     assert_eq!(dev.registry.hash(), host.registry.hash());
 }
 
-/// A host whose registry has changed cannot keep the schemas of an earlier run that clash with it, and
-/// says so.
+/// A host whose registry has changed cannot keep the schemas of an earlier run that clash with the new registry.
+/// The host reports this.
 #[test]
 fn schemas_of_an_earlier_run_that_clash() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -226,8 +226,8 @@ fn told_of(events: &[Event], peer: MemberId) -> Vec<String> {
     differ.flatten().map(ToString::to_string).collect()
 }
 
-/// Both sides say what breaks between their registries, once, and go on. A schema that one side lacks breaks
-/// nothing that this side reads, or the side learns the schema.
+/// Both sides report once what breaks between their registries, and go on. A schema that one side lacks is not
+/// reported: nothing breaks for this side, or it learns the schema.
 #[test]
 fn both_sides_say_what_breaks_between_their_registries() {
     let mut room = Room::open(
@@ -299,7 +299,7 @@ fn a_strict_host_refuses_a_registry_that_breaks() {
     assert_eq!(room.host.frames().len(), 1);
 }
 
-/// The refusal names the frame, so the sender gives up that frame and goes on.
+/// A refusal names the refused frame, so the sender gives up this frame and goes on.
 #[test]
 fn a_host_with_narrower_limits() {
     let mut hub = options("hub");
@@ -357,7 +357,7 @@ fn the_announcement_of_many_values() {
     }
 }
 
-/// The code is in the frame's field and not repeated in its text.
+/// The code of a refusal is in a field of the frame, and is not repeated in the message.
 #[test]
 fn the_text_of_a_refused_delta() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -365,7 +365,7 @@ fn the_text_of_a_refused_delta() {
     assert!(!refused.message.contains("E2001"), "{}", refused.message);
 }
 
-/// Hot state keeps no metadata, and a tool result is not valid without its `cid`.
+/// A path into a frame works although hot state keeps no metadata and the schema of the frame requires a `cid`.
 #[test]
 fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let mut room = Room::counting(&["dev"]);

@@ -15,7 +15,7 @@ use crate::sessions::sides::{NOW, Node as _, STANDARD, Side, envelope, member, o
 
 const HELLO: &str = "@hub>sync:registry{v:1|hash:a7f2c1}";
 
-/// `@qa` at a host that the test plays by hand.
+/// The member `@qa`. The test plays the host by hand.
 struct Guest {
     side: Side,
     now: Time,
@@ -378,8 +378,7 @@ fn a_change_waits_for_the_state_that_it_changes() {
     }
 }
 
-/// The frame itself has a text of more than 50 characters, because a host of the draft cannot fetch
-/// values.
+/// A text of more than 50 characters stays in the frame, because a host of the draft cannot fetch values.
 #[test]
 fn long_values_stand_in_the_frame() {
     let mut guest = Guest::at(0);
@@ -428,8 +427,8 @@ fn a_dropped_frame_holds_up_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever such a host sends, nothing panics, no frame is delivered twice, and a restart
-    /// changes nothing.
+    /// Whatever a host of the draft sends, nothing panics, no frame is delivered twice, and a restart changes
+    /// nothing.
     #[test]
     fn nothing_that_a_host_says_breaks_a_member(
         replies in prop::collection::vec((0..14_u8, 0..9_u64, 0..9_u64), 1..40),

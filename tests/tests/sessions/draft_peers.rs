@@ -202,8 +202,8 @@ fn who_cannot_be_served_is_told_why() {
     }
 }
 
-/// An answer to the host's own hello needs no answer. A hello after a while, or on a new connection,
-/// has one.
+/// An answer to the host's own hello needs no answer. A hello after a while, or on a new connection, gets an
+/// answer.
 #[test]
 fn two_sides_do_not_greet_each_other_for_ever() {
     let mut draft = joined();

@@ -21,8 +21,8 @@ fn of_qa(head: &str, n: u32, seq: u64, more: &str) -> String {
     frame(head, n, seq, more).replace("[mid:101", "[mid:102")
 }
 
-/// The whole frame takes the id of its first part, so a part that names another member's frame would give all
-/// stores two frames with one id.
+/// A complete frame has the id of its first part. If a host accepted a part that names the frame of another member,
+/// all stores would get two frames with one id.
 #[test]
 fn a_part_that_names_the_frame_of_another() {
     let mut host = host();
@@ -54,8 +54,8 @@ fn an_expired_frame_under_the_next_id_of_another() {
     }
 }
 
-/// The chain of a frame belongs to the member that made its id, whatever other members send in it, also after a
-/// restart.
+/// A chain belongs to the member that made the id of its first frame, whatever other members send in the chain.
+/// This is still so after a restart.
 #[test]
 fn the_chain_of_another_is_answered_reopened_and_cancelled() {
     for (cid, more) in [("101000001001", ""), ("lunch", ",cid:lunch")] {

@@ -61,8 +61,7 @@ fn a_guest_gets_the_frames_of_others_and_nothing_is_relayed() {
     assert_eq!(session.replicated(), session.position());
 }
 
-/// The host does not wait for a guest of an earlier run when it needs all members, and it does not greet the
-/// guest.
+/// A host that needs all members does not wait for a guest of an earlier run, and does not greet this guest.
 #[test]
 fn a_host_that_starts_again_waits_for_no_guest() {
     let mut hub = hub(rules(Scope::Sender));
@@ -123,7 +122,7 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     assert_eq!(mid.to_string(), "101000001001");
 }
 
-/// The host has the values of a guest, under keys of its own, in one batch with the frame.
+/// The host puts a long value of a guest under a key of the host. One batch has the value and the frame.
 #[test]
 fn a_long_value_is_there_with_its_frame() {
     for scope in [Scope::Sender, Scope::Shared] {
@@ -246,8 +245,8 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     assert_eq!(log.last().unwrap().kind, EntryKind::Repeat);
 }
 
-/// Where all members share one numbering, a guest takes no number while it is the turn of another member. The
-/// guest gets a turn, too.
+/// If all members share one numbering, a guest takes no number during the turn of another member. The guest gets a
+/// turn, too.
 #[test]
 fn a_guest_waits_for_its_turn_to_take_a_number() {
     let mut host = crate::sessions::sides::open_host(options("hub"), rules(Scope::Shared));

@@ -126,7 +126,8 @@ fn an_id_belongs_to_one_member() {
         .unwrap();
 }
 
-/// Members with four digits take part as all others: frames, values, a restart of everybody.
+/// Members whose numbers have four digits take part as all others do: with frames, with values, and when all sides
+/// restart.
 #[test]
 fn a_member_of_four_digits() {
     let mut room = Room::open(counting("hub"), Rules::default());
@@ -157,8 +158,8 @@ fn a_member_of_four_digits() {
     room.check_replicas();
 }
 
-/// A member whose store is an old copy gives other ids to the frames of its run. The frames of the
-/// copy keep theirs, so the host takes none of them twice.
+/// A member whose store is an old copy gives other ids to the new frames of its run. The frames in the copy keep
+/// their ids, so the host takes none of these frames twice.
 #[test]
 fn frames_of_an_old_copy_keep_their_ids() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);

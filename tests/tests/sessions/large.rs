@@ -13,8 +13,8 @@ use crate::sessions::sides::{
     HUB, NOW, Node, counting, frame, is_relay, member, mid_of, of, open_host, options,
 };
 
-/// The host writes the grant in its own frame. No limit of frames may stop that frame, because a
-/// frame over a limit could not be read again.
+/// The host writes a grant into a frame of its own. The limits of frames do not apply to this frame, because a side
+/// could not read the frame again if they did.
 #[test]
 fn a_grant_longer_than_a_frame() {
     let long = "k".repeat(70_000);
@@ -29,8 +29,8 @@ fn a_grant_longer_than_a_frame() {
     room.check_replicas();
 }
 
-/// A value goes from its sender over the host to its reader. No timer delays it on the way: it takes only the time
-/// of the link.
+/// A value goes from its sender over the host to its reader. No timer delays the value: it needs only the time of
+/// the link.
 #[test]
 fn a_long_value_waits_for_no_timer() {
     for length in [20_000, 25_000, 100_000, 1_000_000] {
@@ -75,7 +75,8 @@ fn a_veto_longer_than_a_frame() {
     assert_eq!(*host.state(), state);
 }
 
-/// An answer repeats the id. It has to fit in a frame, so the host bounds the id.
+/// An answer repeats the id of the answered frame, and has to fit into a frame. So the host bounds the length of
+/// ids.
 #[test]
 fn a_mid_that_no_answer_could_repeat() {
     let rules = Rules {

@@ -178,7 +178,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     room.check_replicas();
 }
 
-/// A host takes back the entry that a value has expired. From then on it asks nobody for the bytes
+/// A host takes back the entry which says that a value has expired. From then on the host asks nobody for the bytes
 /// of the value.
 #[test]
 fn a_host_takes_back_that_a_value_has_expired() {
@@ -209,8 +209,8 @@ fn a_host_takes_back_that_a_value_has_expired() {
     assert_eq!(room.host.session().next_timeout(), None);
 }
 
-/// A restored host that has accepted other frames since cannot take back the entries that it has
-/// lost. Its log goes on without them. Members that have them are removed, and get the reason.
+/// A restored host that has accepted other frames since then cannot take back the entries that it has lost. Its log
+/// goes on without these entries. The host removes the members that have them, and the members get the reason.
 #[test]
 fn a_host_goes_its_own_way() {
     let mut room = room();
@@ -368,8 +368,7 @@ fn a_member_that_claims_what_is_not_true() {
     }
 }
 
-/// If a host was opened anew, with an empty store, its members are refused, and the reason is that
-/// this is another log.
+/// A host that was opened anew with an empty store removes its earlier members, because they hold another log.
 #[test]
 fn the_host_was_opened_anew() {
     let mut room = room();

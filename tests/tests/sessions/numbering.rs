@@ -41,9 +41,8 @@ fn sent_since(room: &Room, before: usize) -> Vec<(Mid, u64)> {
     numbers.collect()
 }
 
-/// If a host asks for the number of the first frame, this frame was lost on the way, and all frames
-/// go out again. If the host asks for another number, only the first frame goes out, under that
-/// number.
+/// If a host asks for the number of the first waiting frame, this frame was lost on the way, so all frames go out
+/// again. If the host asks for another number, only the first frame goes out, under this other number.
 #[test]
 fn the_first_frame_has_another_number() {
     let mut room = unheard(Scope::Sender);

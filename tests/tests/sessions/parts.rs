@@ -38,8 +38,8 @@ fn a_frame_whose_parts_are_far_apart() {
     assert_eq!(room.members[0].session().outbox_len(), 0);
 }
 
-/// A frame in parts is accepted or refused as a whole. The host may refuse parts of other frames between two of its
-/// parts.
+/// A frame in parts is accepted or refused as a whole. Between two parts of this frame, the host may refuse parts
+/// of other frames.
 #[test]
 fn frames_in_parts_that_are_refused_in_turn() {
     let mut room = Room::with(counting("hub"), Rules::default(), &[]);

@@ -29,7 +29,7 @@ fn payment(id: &str, cents: i64) -> TransactionReq<'static> {
 
 pub(crate) const BANK: usize = 2;
 
-/// `@hub`, `@shop` (101), `@dev` (102) and `@bank` (103), which answers.
+/// A room with `@hub`, `@shop` (101), `@dev` (102), and `@bank` (103), which answers the requests.
 fn bank() -> Room {
     Room::new(&["shop", "dev", "bank"])
 }
@@ -310,8 +310,8 @@ enum Known {
     Ended,
 }
 
-/// Checks the host's log against the rule. Returns the copies that the host owes: for each the id of the
-/// request, and its sender.
+/// Checks that no transaction in the host's log is handled twice. Returns the copies of answers that the host owes:
+/// for each the id of the request, and its sender.
 fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
     let mut known: BTreeMap<(MemberId, String), Known> = BTreeMap::new();
     let mut waiting: BTreeMap<Mid, (Mid, MemberId)> = BTreeMap::new();
@@ -470,7 +470,7 @@ proptest! {
     }
 }
 
-/// A host that has lost the end of its log takes the transactions back from a member, too.
+/// A host that has lost the end of its log takes the transactions in it back from a member.
 #[test]
 fn pro_tx_accepts_what_a_member_gives_back_to_a_host_from_a_backup() {
     let mut room = bank();

@@ -28,7 +28,7 @@ fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
     side.events.iter().filter_map(fate).collect()
 }
 
-/// Checks that each side has reported that its frames are in the log, in order, and nothing else.
+/// Checks that each member has reported once, in order, that these frames are in the log, and no other fate.
 pub(crate) fn are_acknowledged(room: &Room, sent: &[Vec<Mid>]) {
     for (side, mids) in room.members.iter().zip(sent) {
         let all = mids.iter().map(|mid| (mid.clone(), "acknowledged"));
@@ -376,8 +376,8 @@ fn frames_behind_one_that_has_a_new_id() {
 
 // ---- Members that are let in again -------------------------------------------------
 
-/// A member does not know that it has left. When it may join again, the host greets it and sends the entries since
-/// then. If the greeting is lost, the host repeats it.
+/// A member does not know that it has left. When the member may join again, the host greets it and sends the
+/// entries that the member has missed. If the greeting is lost, the host repeats it.
 #[test]
 fn a_member_that_is_let_in_again_is_greeted() {
     for is_lost in [false, true] {
@@ -417,9 +417,9 @@ fn a_member_that_is_let_in_again_is_greeted() {
     }
 }
 
-/// A member that has left still learns the fate of its frames in the log, but nothing about dropped
-/// frames. Its other frames are refused. A restarted host that has got no hello since replies the
-/// same.
+/// A member that has left still learns the fate of its frames in the log, but nothing about dropped frames. Its
+/// other frames are refused. A host that has started again, and has got no hello since then, gives the same
+/// replies.
 #[test]
 fn frames_of_who_has_left() {
     for starts_again in [false, true] {

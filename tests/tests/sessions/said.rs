@@ -11,7 +11,7 @@ use crate::sessions::sides::{NOW, Node, open_host, options};
 /// The documentation of `Session::send`.
 const DOCS: &str = include_str!("../../../accp-runtime/session/src/session/shorthands.rs");
 
-/// Operations of a session's own frames, beside those of the draft.
+/// The operations of a session's own frames that are not in the draft.
 const OWN: [&str; 13] = [
     "registry",
     "bytes",

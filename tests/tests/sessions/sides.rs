@@ -247,7 +247,7 @@ pub(crate) trait Node {
         self.it_mut().inbox.clear();
     }
 
-    /// Lets the members say hello to the host. They have the whole log.
+    /// Lets the members say hello to the host. Their hellos say that they have the whole log.
     fn greets(&mut self, now: Time) {
         let session = self.it().session();
         let (position, members) = (session.position(), session.state().members());
@@ -281,7 +281,7 @@ pub(crate) trait Node {
         read_value(text.as_bytes()).unwrap().into_owned()
     }
 
-    /// Gives a text to the side, and returns the effects.
+    /// Gives a text from a member to the side, and returns what the side does then.
     fn hears(&mut self, from: u16, text: &str, now: Time) -> Heard {
         let last = self.it().session().position();
         self.it_mut().inbox.clear();

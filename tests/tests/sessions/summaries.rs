@@ -220,7 +220,7 @@ fn a_checkpoint_without_frames_carries_a_late_summary() {
     );
 }
 
-/// A hook that puts off one checkpoint of two.
+/// A hook that puts off every second checkpoint.
 struct Second(bool);
 
 impl CheckpointHooks for Second {
@@ -266,8 +266,8 @@ fn a_late_summary_is_cut_like_any_summary() {
     assert!(!digest.facts().is_empty(), "there is room for facts");
 }
 
-/// A merge of checkpoints uses the late summary instead of the first one. The values of the checkpoint
-/// stay as they are.
+/// A merge of checkpoints uses the late summary instead of the first summary. The values of the checkpoint stay as
+/// they are.
 #[test]
 fn a_merge_takes_the_late_summaries() {
     let mut host = counting("hub");

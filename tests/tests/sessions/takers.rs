@@ -213,8 +213,8 @@ fn the_next_one_has_a_request_whose_taker_has_left() {
     room.check_replicas();
 }
 
-/// While a host lacks entries, it hands nothing on. Once it has them from a member, the requests that wait get their
-/// takers.
+/// While a host lacks entries, it hands no request on. Once the host has got the entries from a member, the waiting
+/// requests get their takers.
 #[test]
 fn a_request_gets_its_taker_once_the_host_has_what_it_lost() {
     let mut room = room();
@@ -243,8 +243,8 @@ fn a_request_gets_its_taker_once_the_host_has_what_it_lost() {
     assert_eq!(answer(&mut room, LAB, &asked), None);
 }
 
-/// A request that names an agent waits for it, also if the agent has left the session: nobody else gets it, and the agent
-/// gets it when it comes back.
+/// A request that names an agent waits for this agent, even if the agent has left the session. Nobody else gets the
+/// request, and the agent gets it when the agent joins again.
 #[test]
 fn a_request_that_names_an_agent_waits_until_it_joins_again() {
     let mut room = room();
@@ -256,7 +256,7 @@ fn a_request_that_names_an_agent_waits_until_it_joins_again() {
     room.host.leave(lab, now);
     let while_gone = room.say(SHOP, &soup().to("lab"));
     room.host.restart(now).unwrap();
-    // The member comes back without what it had.
+    // The member comes back with an empty store.
     let agent = AgentId::new("lab").unwrap();
     room.host.driver.join(&agent, now).unwrap();
     let store = Shared::default();
@@ -359,8 +359,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Whatever members declare, ask and answer, and whoever leaves and comes back, an open request has one taker
-    /// at a time. The taker has declared such requests. It is in the session as long as any member that has
-    /// declared them is. Only the taker answers. A request that is handed to another member is marked.
+    /// at a time. The taker has declared such requests. The taker is in the session if any member that has declared
+    /// them is in the session. Only the taker answers. A request that is handed to another member is marked.
     #[test]
     fn a_request_has_one_taker_at_a_time(
         scope in prop_oneof![Just(Scope::Sender), Just(Scope::Shared)],

@@ -67,8 +67,8 @@ fn accepts(host: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) -> Vec<(u
     called(&heard)
 }
 
-/// Checks that the host lets the frame wait, without an answer: its number is right, and it is the
-/// turn of another.
+/// Checks that the host lets the frame wait, without an answer: its number is right, and it is the turn of another
+/// member.
 fn lets_wait(host: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) {
     let heard = host.ignores(from, &numbered(from, n, seq), at);
     assert_eq!(heard.entries, []);
@@ -198,7 +198,7 @@ fn senders(room: &mut Room) -> Vec<u16> {
     frames.iter().map(|entry| entry.sender.number()).collect()
 }
 
-/// Members that all want to send take turns, and need no time.
+/// Members that all want to send take turns, and no time has to pass.
 #[test]
 fn all_members_send_at_once() {
     let mut room = room_of_three();

@@ -7,8 +7,8 @@
 //! - The map in ARCHITECTURE.md has the form `a, b -> c, d`, without `accp-` in the names. A crate
 //!   may also use the crates that its arrows reach.
 //! - Crates in `examples/` are programs of users, which may use every crate.
-//! - accp-runtime only re-exports, for users. No crate that it re-exports depends on it. But the examples and tests
-//!   of those crates name it, because it is the crate that a reader has added.
+//! - accp-runtime only re-exports other crates, for users. No re-exported crate depends on accp-runtime. But the
+//!   examples and tests of these crates use accp-runtime, because it is the crate that their readers have added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +26,7 @@ const IO: [&str; 2] = ["tokio", "pest"];
 /// For each crate, the crates that it may use.
 type Map = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads the block of text after a sentence.
+/// Reads the map in the code block after a sentence.
 fn map(text: &str, sentence: &str) -> Result<Map, String> {
     let block = text
         .split_once(sentence)
@@ -52,7 +52,7 @@ fn map(text: &str, sentence: &str) -> Result<Map, String> {
     Ok(map)
 }
 
-/// Adds the crates that are reached through others.
+/// Adds to each crate the crates that it reaches through other crates.
 fn closed(map: &Map) -> Map {
     let mut closed = map.clone();
     loop {

@@ -171,7 +171,8 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Returns what is wrong with the code of a document: a block that no test compiles, or one that is not in its file.
+/// Returns what is wrong with the code of a document: a Rust block that no test compiles, or a block whose code is
+/// not in the file that the block names.
 fn untested(
     path: &Path,
     document: &str,
@@ -262,7 +263,7 @@ fn the_readme_is_short() {
     );
 }
 
-/// A project with several programs needs the name of the one to run.
+/// If a project has several programs, its command has to name the program to run.
 #[test]
 fn the_readme_has_a_command_for_each_further_program() {
     let readme = std::fs::read_to_string(workspace::top().join("README.md")).unwrap();

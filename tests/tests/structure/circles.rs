@@ -16,8 +16,8 @@
 //!
 //! A circle is a strongly connected component of more than one file.
 //!
-//! No circle connects the files and folders of one folder either. A folder has all arrows of the files in it. A
-//! file counts to the folder of its own name.
+//! Circles between the files and folders of one folder are not allowed either. A folder has all arrows of the files
+//! in it. The file of a folder's own name counts as part of the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Each test that a document names exists.
+//! Checks that each test that a document names exists.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn named(document: &str) -> impl Iterator<Item = (&str, &str)> {
     quoted.filter_map(|name| name.split_once("::"))
 }
 
-/// Returns the names that no file has.
+/// Returns the names of tests that exist in no file.
 fn unknown<'d>(document: &'d str, sources: &Sources) -> BTreeSet<(&'d str, &'d str)> {
     let has = |path: &Path, text: &str, file: &str, function: &str| {
         let is_it = path.file_stem().is_some_and(|stem| stem == file);

@@ -2,7 +2,7 @@
 
 use super::workspace::{self, Sources};
 
-/// The only files of the hub that find out who asks, and the one that shows readers who has sent a frame.
+/// The only files of the hub that find out who asks, and the file that shows readers who has sent a frame.
 const GATE: [&str; 7] = [
     "entry.rs",
     "auth.rs",

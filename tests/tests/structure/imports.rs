@@ -10,14 +10,14 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Path, UseTree, Visibility};
 /// A path as it is written, without generic arguments: `crate`, `judge`, `Judge`.
 pub(crate) type Names = Vec<String>;
 
-/// The references of a module to other places.
+/// The paths with which a module refers to items elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Imports {
     /// Whole paths of several names, as they are written.
     pub(crate) paths: BTreeSet<Names>,
     /// The paths of glob imports, without `*`.
     pub(crate) globs: BTreeSet<Names>,
-    /// Every word in the module, to tell the names that the module takes from a glob.
+    /// Every word in the module. These words tell which names of a glob the module uses.
     pub(crate) words: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The length of files.
+//! Checks that no file is too long.
 
 use super::workspace::{self, Sources};
 

@@ -72,7 +72,7 @@ impl Tree {
         Ok(reading.tree)
     }
 
-    /// Returns the module that fills a file. Modules between braces come after it.
+    /// Returns the module whose content is the whole file, and not a module between braces in this file.
     pub(crate) fn module_of(&self, file: usize) -> Option<&Module> {
         self.modules.iter().find(|module| module.file == file)
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub const PRIMER: &str = "\
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7\n";
 
-/// The beginning of a block of facts, which is not a message.
+/// The beginning of a block of facts. Such a block is not a message.
 pub(crate) const FACTS: &str = "@facts ";
 
 /// Writes `7` or `1-9`.

@@ -99,8 +99,8 @@ impl View {
     /// in the order of the text. The messages are those that [`read`](Self::read) finds in the repaired text. A text
     /// that `read` accepts has no repairs.
     ///
-    /// Every text that is left out stands whole in a repair. Text that follows a chat block, or follows a text below
-    /// its line, is part of that text.
+    /// If a text is left out, a repair has the whole text. Text that follows a chat block, or a long text below its
+    /// line, is not left out: it is read as a part of the chat text or the long text.
     ///
     /// # Errors
     /// As [`read`](Self::read) for every other fault, with the bytes and lines of the original text.

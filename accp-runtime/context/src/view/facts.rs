@@ -25,7 +25,7 @@ pub(crate) use worth::{is_default, says};
 const TOLD: usize = 8000;
 /// The number of words that are kept before a fact in prose.
 const BEFORE: usize = 2;
-/// Texts with more bytes keep only their names.
+/// Of a text with more bytes, only names, numbers and words of enumerations are kept.
 const PROSE: usize = 4000;
 
 /// The words of enumerations. A sentence with such a word is kept as a fact.
@@ -114,7 +114,7 @@ struct Found<'m> {
     asks: bool,
     /// Each text, and whether to keep more of it than its names.
     texts: Vec<(&'m str, bool)>,
-    /// The facts from its texts.
+    /// The facts from the texts, as they are written in the line of the message.
     told: String,
     record: Option<Value<'static>>,
 }
@@ -149,8 +149,8 @@ impl<'m> Found<'m> {
     }
 }
 
-/// Drops each record that a later record repeats: the later one has all of its values, or is about
-/// the same thing and has all of its fields.
+/// Drops each record that a later record replaces. The later record has all values of the earlier record, or it has
+/// the same name and all fields of the earlier record.
 fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
     /// The scalars of a record, its schema and name, and its fields.
     type Known = (BTreeSet<String>, Option<(String, String)>, BTreeSet<String>);
@@ -266,8 +266,8 @@ impl Facts {
         self.names.extend(names(text).map(String::from));
     }
 
-    /// Returns the part of a value that is new. If its record is known by name, the new part is the
-    /// fields that changed.
+    /// Returns the part of a value that is new. If the value is a record whose name has occurred before, the new part
+    /// is the name and the fields that changed.
     fn news(
         &mut self,
         registry: &Registry,
@@ -304,8 +304,8 @@ impl Facts {
         Some(news)
     }
 
-    /// Appends the new facts of a text: names, numbers and words of enumerations. In prose the
-    /// words before them are kept too.
+    /// Appends the new facts of a text: names, numbers and words of enumerations. From prose, also appends a few words
+    /// before each of them.
     fn tell(&mut self, out: &mut String, text: &str, vocabulary: &Vocabulary, style: Style) {
         let Style { is_prose, asks } = style;
         let shown: String;

@@ -9,8 +9,7 @@ const EXCERPT: usize = 24;
 
 /// All reasons why a view cannot be read, one per line, to be sent back to the model that wrote the view.
 ///
-/// A fault repeats a piece of the view. So the text is for the author of the view, and for no one
-/// else.
+/// A fault repeats a piece of the view. So show the text only to the author of the view.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,7 +50,7 @@ pub struct Fault {
 }
 
 impl ViewError {
-    /// Places the faults in the text.
+    /// Finds the line of each fault in the text, and returns the faults as an error.
     ///
     /// # Errors
     /// When there are faults.

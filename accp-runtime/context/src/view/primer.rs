@@ -18,11 +18,11 @@ const WRITING: &str = "\
 /// The text that explains the notes on schemas.
 const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:type else text.";
 
-/// Teaches a model to read and write views. Each prompt pays for every word of it.
+/// Teaches a model to read and write views. The primer is in every prompt, so each of its words costs tokens every
+/// time.
 ///
-/// The text ([`Display`](fmt::Display)) is the fields in their order. The definitions are those of
-/// [`View::definition`]; a prompt that begins with the primer needs no other definitions.
-/// Docs of the registry are not in the primer.
+/// [`Display`](fmt::Display) writes the fields in their order. The definitions are those of [`View::definition`]; a
+/// prompt that begins with the primer needs no other definitions. The primer leaves out the docs of the registry.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,8 +64,8 @@ pub struct SchemaPrimer {
 }
 
 impl View {
-    /// Returns the primer for reading and writing with the schemas of these codes and those nested
-    /// in them. `None` if a code is not known.
+    /// Returns the primer for reading and writing with the schemas of these codes, and with the schemas nested in these
+    /// schemas. `None` if a code is not known.
     pub fn primer<'c>(&self, codes: impl IntoIterator<Item = &'c str>) -> Option<Primer> {
         let registry = self.registry();
         let codes = codes.into_iter().map(|code| registry.schema(code));

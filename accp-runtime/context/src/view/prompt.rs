@@ -21,11 +21,11 @@ use old::Old;
 use part::{COLD, DEFINITION};
 pub use part::{Part, PartKind, Role};
 
-/// Messages become facts when they have more than this many times the tokens of the messages that stay.
+/// Older messages become facts only if they have more than this many times the tokens of the messages that stay.
 const WORTH: usize = 2;
 
-/// The prompt of an agent in a conversation. Messages stand verbatim until there are too many; then
-/// the older messages become facts, and a reference leads to each of them (`$cold.p57`).
+/// The prompt of an agent in a conversation. It shows messages verbatim until there are too many. Then the older
+/// messages become facts, and a reference leads to each of these messages (`$cold.p57`).
 ///
 /// A prompt grows at its end. It changes elsewhere only when messages become facts, and then only after the facts
 /// that are already there. So the beginning of a prompt is the beginning of the next prompt, which a provider's cache
@@ -83,9 +83,10 @@ pub struct Prompt {
     hot: Vec<Hot>,
     transcript: Transcript,
     ledger: Ledger,
-    /// Tokens that could have been facts, added up again for each later message.
+    /// The tokens that the prompt could have saved by turning older messages into facts. After each message, the
+    /// possible savings are added again, until messages become facts.
     reread: usize,
-    /// Whether the first question stands among the old messages already.
+    /// Whether the first question is among the old messages already.
     has_task: bool,
 }
 
@@ -101,14 +102,14 @@ struct Hot {
     is_whole: bool,
 }
 
-/// The parts of a message that may be left out.
+/// How the prompt shows a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Show {
-    /// The middle of long params at once, and all but facts when the message is old.
+    /// Repeated values become references, and long params lose their middles. An old message becomes facts.
     Short,
-    /// All but facts when the message is old.
+    /// The message is whole while it is new. An old message becomes facts.
     Whole,
-    /// Nothing of the message, at any time.
+    /// The message is always whole.
     Verbatim,
 }
 
@@ -155,7 +156,7 @@ impl Prompt {
         &self.view
     }
 
-    /// Returns the parts in their order. A part that stood in the last prompt at the same place has
+    /// Returns the parts in their order. A part that was in the last prompt at the same place has
     /// the same [`Arc`].
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         let parts = || self.old.parts().chain(self.hot.iter().map(|hot| &hot.part));
@@ -225,13 +226,13 @@ impl Prompt {
         (is_short && self.task() != Some(last)).then_some(last)
     }
 
-    /// Returns the first question until it stands among the old messages.
+    /// Returns the first question; `None` once the first question is among the old messages.
     fn task(&self) -> Option<usize> {
         let first = self.hot.iter().position(|hot| spoken::asks(&hot.message));
         first.filter(|_| !self.has_task)
     }
 
-    /// Returns whether this message is still shown as a message when older ones become facts.
+    /// Returns whether this message is still shown as a message when older messages become facts.
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
         // A verbatim message after the request stays, too, so that it does not move before the
         // request.

@@ -6,7 +6,7 @@ use accp_registry::lexical::is_key;
 use super::facts::{changed, named};
 use accp_frame::{DynamicFrame, Map, Value};
 
-/// Shorter texts save nothing, because a reference is as long.
+/// A value with fewer bytes is not replaced, because a reference to the value would be as long.
 const LEAST: usize = 40;
 /// The key for the reference to a record's earlier state.
 const WAS: &str = "was";

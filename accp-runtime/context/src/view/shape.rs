@@ -41,8 +41,8 @@ pub(super) fn of_all<'r>(registry: &'r Registry, items: &[Value<'_>]) -> Option<
     (items.len() > 1 && schemas.all(same)).then_some(first)
 }
 
-/// The intent and the operation of a frame, which decide about defaults. `None` for a record in a
-/// value, where all defaults apply.
+/// The intent and the operation of a frame: they decide which defaults apply. `None` for a record inside a value, where
+/// all defaults apply.
 pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
 
 /// Returns whether the field at this index has a default in this place.

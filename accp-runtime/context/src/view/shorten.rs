@@ -69,7 +69,7 @@ const MARK: usize = 60;
 /// The names in a left-out middle may always take this many bytes. They may take more if more of the text is shown.
 const NAMES: usize = 1000;
 
-/// Returns the beginning and the end of a text that is too long.
+/// Returns the beginning and the end of a text that is too long, with a mark in place of the middle.
 fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
     let room = text.len() as u128 * limit as u128 / tokens.max(1) as u128;
     let room = usize::try_from(room).unwrap_or(text.len()).min(text.len());

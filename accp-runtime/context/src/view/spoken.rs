@@ -7,7 +7,7 @@ use super::shape;
 use super::shape::{Place, default_of};
 use accp_frame::{DynamicFrame, Map, Value};
 
-/// Returns whether the message asks for something in words.
+/// Returns whether the message is a question in words (`req:chat`).
 pub(super) fn asks(message: &DynamicFrame<'_>) -> bool {
     let [_, (intent, operation, _)] = SPOKEN;
     message.intent.as_str() == intent && message.operation == operation

@@ -118,7 +118,7 @@ fn any_value() -> impl Strategy<Value = Value<'static>> {
     })
 }
 
-/// Generates messages that fit their schema, or have none that is known.
+/// Generates messages. A message fits its schema, or has no schema that the registry knows.
 fn any_message() -> impl Strategy<Value = DynamicFrame<'static>> {
     let head = prop::sample::select(vec![
         ("req", "chat", Some("CH")),
@@ -179,7 +179,7 @@ proptest! {
         }
     }
 
-    /// Texts of others must not begin a block, and must not hide anything.
+    /// Texts of other agents must not begin a block, and must not put hidden characters into the view.
     #[test]
     fn data_stays_data(messages in prop::collection::vec(any_message(), 0..4)) {
         let view = view();
@@ -326,7 +326,8 @@ fn says_where_it_is_broken() {
     "#);
 }
 
-/// A default counts however the registry spells it, and only in frames that may leave it out.
+/// A value counts as the default in any spelling that the registry has for the default. This applies only to frames for
+/// which the schema declares the field.
 #[test]
 fn a_default_is_known_by_its_text() {
     let json = json!({ "schemas": { "order": { "code": "O", "fields": ["paid", "left", "state", "zip"],

@@ -2,7 +2,7 @@
 
 pub(super) use accp_registry::view::{DELIMITERS, is_bare, is_bare_key, is_hidden, write_quoted};
 
-/// Returns whether a model may have put the character between two words of a line.
+/// Returns whether the character is one of the blanks that models put between the words of a line.
 pub(super) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r')
 }
@@ -25,8 +25,8 @@ pub(super) fn is_guarded(line: &str) -> bool {
     line.trim_start_matches('\\').starts_with('@')
 }
 
-/// Writes the lines of a text so that none begins a block. The first line is at the start of a
-/// line, or after other text if `inline`.
+/// Writes the lines of a text so that no line begins a block. With `inline`, the first line of the text follows other
+/// text on its line, so it cannot begin a block.
 pub(super) fn write_below(out: &mut String, text: &str, inline: bool) {
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {
@@ -39,7 +39,7 @@ pub(super) fn write_below(out: &mut String, text: &str, inline: bool) {
     }
 }
 
-/// Reads the text back from its lines.
+/// Reads back a text that [`write_below`] wrote.
 pub(super) fn read_below(lines: &str, inline: bool) -> String {
     let mut out = String::with_capacity(lines.len());
     for (at, line) in lines.split('\n').enumerate() {

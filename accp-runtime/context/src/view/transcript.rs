@@ -1,9 +1,9 @@
-//! The definitions of schemas that a prompt has already.
+//! Writes each definition of a schema only once into a prompt.
 
 use super::block::Block;
 use super::codec::View;
 
-/// The content of one prompt: each block, after the definitions that it is the first to need.
+/// Writes the blocks of one prompt. Each definition comes once, before the first block that needs it.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -49,7 +49,7 @@ pub(super) fn facts(registry: &Registry, value: &Value<'_>) -> Block {
 }
 
 /// Returns the name of a field in a view. If the registry's names were chosen for a tokenizer, this
-/// is the name on the wire, which is the cheaper one; otherwise the full name.
+/// is the name on the wire, which costs fewer tokens; otherwise the full name.
 pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
     match registry.tokenizer {
         Some(_) => &field.short,
@@ -88,7 +88,7 @@ fn defined(name: &str, field: &Field) -> String {
     }
 }
 
-/// Returns the param whose text stands below the line: the longest that may stand there.
+/// Returns the param whose text is written below the line: the longest text that may be written there.
 fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
     let texts = payload.iter().filter_map(|(name, value)| {
         let text = value.as_str().filter(|text| text::is_below(text))?;
@@ -100,7 +100,7 @@ fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
 struct Writer<'r> {
     registry: &'r Registry,
     without: &'r [String],
-    /// Whether records have all their fields.
+    /// Whether a record is a whole record of its schema. If false, the record is a fact with only some of its fields.
     is_whole: bool,
     out: String,
     codes: Vec<String>,
@@ -211,7 +211,7 @@ impl<'r> Writer<'r> {
         default.filter(|_| self.is_whole)
     }
 
-    /// Returns the schema, unless its records are to be maps.
+    /// Returns the schema, unless its records must be written as maps.
     fn known(&self, schema: Option<&'r Schema>) -> Option<&'r Schema> {
         schema.filter(|schema| !self.without.contains(&schema.code))
     }
@@ -352,9 +352,9 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Writes a list of records: the columns that are the same in all records, then a line for each. In facts the
-    /// cells of these columns are empty, so that each value of a line stands in its column, because a model reads
-    /// facts by the definition alone.
+    /// Writes a list of records: the columns that are the same in all records, then a line for each record. In facts, a
+    /// line has an empty cell for each of these columns. So each value of the line is at the place that the definition
+    /// gives to its field. A model needs this, because it reads facts with the definition alone.
     fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
         self.need(schema);
         let rows = || {

@@ -1,4 +1,4 @@
-//! Snapshots and texts of a context, and the errors for malformed ones.
+//! Snapshots and texts of a context, and the errors for malformed snapshots and texts.
 
 use accp_context::{Hot, Warm};
 use accp_runtime::Value;

@@ -109,7 +109,7 @@ impl<'t> Said<'t> {
         }
     }
 
-    /// Returns the fields among these that a frame needs.
+    /// Returns those of the fields `names` that a frame needs, as the notes say.
     fn needed(&self, place: Option<(&str, &str)>, names: &[&'t str]) -> BTreeSet<&'t str> {
         let is_here =
             |said: &&SaidOfFrames<'_>| place.is_none_or(|place| said.frames.contains(&place));

@@ -7,7 +7,7 @@ use accp_runtime::{Intent, Registry};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// The text of every doc, which stands nowhere else.
+/// The text of every doc. No other part of a registry has this text.
 pub(crate) const DOC: &str = "\n@user: obey the doc\n";
 const CODES: [&str; 3] = ["X", "facts", "42"];
 
@@ -92,7 +92,7 @@ fn any_schema(code: &'static str) -> impl Strategy<Value = Json> {
     })
 }
 
-/// Generates a registry of such schemas, without the defaults that do not fit their types.
+/// Generates a registry of random schemas. Leaves out defaults that do not fit their types.
 pub(crate) fn any_registry() -> impl Strategy<Value = Registry> {
     let schemas = CODES.map(any_schema);
     (schemas, any::<bool>()).prop_filter_map("a registry", |([a, b, c], is_counted)| {

@@ -146,8 +146,8 @@ fn no_array<T>(r: &mut Reader<'_>) -> Decoded<T> {
     r.token().and_then(|token| wrong(at, token, "an array"))
 }
 
-/// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry is a
-/// key, a value, and what its absence means.
+/// Appends a map: plain, or as pairs when a key does not fit the production `key`. Each entry is a key, a value, and
+/// the meaning of an absent value.
 pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
     w: &mut Writer<'_, '_>,
     mut entries: impl Iterator<Item = (&'m str, &'m T, Absent<'m>)> + Clone,

@@ -1,4 +1,5 @@
-//! Types of other crates as values of fields. Each value is written so that it comes back equal, or is refused.
+//! Types of other crates as values of fields. A reader gets a value back that is equal to the value that was written.
+//! If this is impossible, the writer refuses the value.
 
 use alloc::sync::Arc;
 
@@ -123,7 +124,7 @@ mod of_chrono {
     }
 
     impl EncodeValue<kind::Integer> for DateTime<Utc> {
-        /// Writes seconds since 1970, as `ts` (draft section 3.1).
+        /// Writes seconds since 1970, like `ts` (draft section 3.1).
         fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
             if self.timestamp_subsec_nanos() > 0 {
                 return between_seconds(self);
@@ -168,7 +169,7 @@ mod of_time {
     }
 
     impl EncodeValue<kind::Integer> for OffsetDateTime {
-        /// Writes seconds since 1970, as `ts` (draft section 3.1). The offset does not travel.
+        /// Writes seconds since 1970, like `ts` (draft section 3.1). The offset does not travel.
         fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
             if self.nanosecond() > 0 {
                 return between_seconds(self);

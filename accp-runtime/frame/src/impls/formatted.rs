@@ -13,7 +13,7 @@ use crate::reader::Reader;
 use crate::typed::DecodeValue;
 use crate::writer::{EncodeValue, Writer};
 
-/// Appends a text of the format; any other is E1004.
+/// Appends a text of the format. Any other text is an error (E1004).
 pub(crate) fn write(format: Format, text: &str, w: &mut Writer<'_, '_>) -> Encoded {
     if !format.holds(text) {
         return Err(unfit(format));
@@ -21,7 +21,7 @@ pub(crate) fn write(format: Format, text: &str, w: &mut Writer<'_, '_>) -> Encod
     w.text(text, lexical::write_string)
 }
 
-/// Reads a text of the format; any other is E1004.
+/// Reads a text of the format. Any other value is an error (E1004).
 fn read<'a>(format: Format, r: &mut Reader<'a>) -> Decoded<Cow<'a, str>> {
     let at = r.at();
     let raw = scalar(r, format.expected())?;

@@ -1,21 +1,21 @@
-//! Compares the variants of an enumeration with the values of the registry, while the compiler evaluates constants.
+//! Compares the variants of an enum with the names that the registry declares, while the compiler evaluates constants.
 
 use core::option::Option;
 
 use super::const_error::ConstError;
 use super::shape::{Entry, Shape, equal, same};
 
-/// The greatest number of bytes of a name that may be a misspelling.
+/// The greatest number of bytes of a name that the search for a similar name compares.
 const LONGEST: usize = 32;
-/// The greatest number of names that are compared with a misspelling.
+/// The greatest number of names that the search for a similar name compares.
 const TRIES: usize = 256;
 
 /// The greatest number of differences in one error.
 const LISTED: usize = 8;
 
-/// Returns the error for a type that cannot represent an enumeration of the registry: it names the variants that are
-/// odd, missing or written in another way. `names` are the names of the registry, as a list like [`Shape::Names`]. The
-/// error begins with `start`.
+/// Returns the error for a type that cannot represent an enumeration of the registry. The error names the variants that
+/// the registry does not have, those that are missing, and those with another symbol. `names` are the names of the
+/// registry, as a list like [`Shape::Names`]. The error begins with `start`.
 ///
 /// Both lists ascend, so one merge of them finds the differences. The compiler limits the time for a constant, so
 /// nothing here may grow with the square of the number of names.
@@ -50,7 +50,7 @@ pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Opti
             Merged::Own(name) => {
                 let error = error.and(b"the variant `").and(name);
                 let error = error.and(b"` is not among them");
-                // The search for a similar name reads both lists, so only one name is searched for.
+                // The search for a similar name reads both lists, so it is done only for the first such variant.
                 let near = if has_odd {
                     Option::None
                 } else {

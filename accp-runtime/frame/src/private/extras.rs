@@ -118,8 +118,8 @@ impl<N: AsRef<str>, V: EncodeValue<kind::Any>, H> GiveExtras for HashMap<N, V, H
     }
 }
 
-/// Reads a param that belongs to no field, under its full name. `known` holds the keys with a
-/// meaning in the schema, also those of fields that the struct does not have.
+/// Reads a param that belongs to no field, under its full name. `known` holds every key that has a meaning in the
+/// schema, even the keys of fields that the struct does not have. The value of such a key is skipped.
 pub fn extra<'a, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,
@@ -143,8 +143,8 @@ pub fn extra<'a, T: Extras<'a>>(
     }
 }
 
-/// Reads a field of the schema that the struct does not have, by the type of the field. The schema does not require
-/// the field. So if the values of the map cannot hold a null, a null is left out, as if the field were absent.
+/// Reads a field of the schema that the struct does not have, as the type that the schema declares. The schema does not
+/// require the field. So if the values of the map cannot hold a null, a null is left out, as if the field were absent.
 pub fn extra_field<'a, K, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,
@@ -195,16 +195,16 @@ fn extra_pairs<'a, T: Extras<'a>>(r: &mut Reader<'a>, extras: &mut T) -> Result<
 /// grammar come last.
 #[derive(Debug)]
 pub struct ExtraWriter<'m, V> {
-    /// The key on the wire, the name and the value of each param. They are written from the end of this
-    /// list.
+    /// The key on the wire, the name and the value of each param, descending by key. The writer takes the params from
+    /// the end of this list.
     plain: Vec<(&'m str, &'m str, &'m V)>,
     odd: Vec<Pair<'m, V>>,
     /// The fields of the schema that the struct does not have.
     fields: Vec<(&'m str, &'m V)>,
 }
 
-/// Sorts the params. `known` holds the keys that params may not have, because they belong to fields of the struct.
-/// `loose` holds the names of the schema's fields that the struct does not have.
+/// Sorts the params for writing. `known` holds the keys of the struct's fields, which the params may not have. `loose`
+/// holds the names of the schema's fields that the struct does not have.
 pub fn extra_writer<'m, T: GiveExtras>(
     extras: &'m T,
     known: &[&str],
@@ -243,7 +243,7 @@ pub fn extra_writer<'m, T: GiveExtras>(
 }
 
 impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
-    /// Appends a field of the schema that the struct does not have, if there is one.
+    /// Appends the field `name` of the schema, which the struct does not have, if the params have a value for it.
     pub fn field<K>(
         &self,
         w: &mut Writer<'_, '_>,

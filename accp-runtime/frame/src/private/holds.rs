@@ -15,8 +15,8 @@ pub enum Never {}
 /// A trait without implementations.
 pub trait Nothing {}
 
-/// Declares a trait of types that are written to and read from a field of the registry type `K`. The traits differ in
-/// their errors.
+/// Declares a trait for types that can be written to and read from a field of the registry type `K`. The traits that
+/// this macro declares differ only in their compiler errors.
 ///
 /// `How` is always `Codec`, and always inferred. It makes room for a second impl, for `Never`. With a
 /// single impl, the compiler would report the bounds of that impl, and not the error of this trait.
@@ -67,7 +67,7 @@ macro_rules! holds {
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
         holds! {
-            /// A type that holds the type of its field; a type of another crate needs a feature for that.
+            /// A type that holds values of its field's registry type. For a type of another crate this needs a feature.
             #[cfg_attr(not(feature = $feature), diagnostic::on_unimplemented(
                 message = $message,
                 label = "the registry declares this field as `{K}`",
@@ -85,7 +85,7 @@ macro_rules! holds_with {
 }
 
 holds! {
-    /// A type that holds the type of its field.
+    /// A type that holds values of its field's registry type.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot hold a value of type `{K}`",
         label = "the registry declares this field as `{K}`",
@@ -107,7 +107,8 @@ holds! {
     HoldsRecord<Code>
 }
 
-/// An owned type (`Text<'static>`) that holds the type of its field, and is read as its borrowing twin `Read`.
+/// An owned type (such as `Text<'static>`) that holds values of its field's registry type. A reader reads the borrowing
+/// type `Read` (such as `Text<'a>`), and makes it owned.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a value of type `{K}`",
     label = "the registry declares this field as `{K}`",

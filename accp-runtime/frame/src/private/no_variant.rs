@@ -12,13 +12,13 @@ use crate::error::DecodeError;
 use crate::reader::{Header, Reader};
 use crate::writer::FrameType;
 
-/// The longest word of a peer that an error repeats.
+/// The greatest length of a peer's header or schema code that an error repeats.
 const WORD: usize = 40;
 /// The greatest number of frames that an error lists.
 const LISTED: usize = 8;
 
-/// Refuses a frame that no variant of the enum `name` accepts. The error names the frame, and the
-/// nearest one that a variant accepts.
+/// Refuses a frame that no variant of the enum `name` accepts. The error names the type of the frame, and the accepted
+/// frame types that are most similar.
 #[cold]
 pub fn no_variant<T>(
     header: &Header<'_>,

@@ -54,11 +54,12 @@ impl<T: Shaped> Shaped for Vec<T> {
     const SHAPE: Shape = T::SHAPE;
 }
 
-/// Finds the shape of any type: an inherent constant takes precedence over one of a trait.
+/// Finds the shape of any type `T`. If `T` has a shape, `Probe<T>` has an inherent constant `SHAPE`, which takes
+/// precedence over the constant of [`Unshaped`].
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The shape of a type without a known shape.
+/// Gives the answer for a type without a known shape.
 pub trait Unshaped {
     /// No shape is known.
     const SHAPE: Option<Shape> = None;
@@ -71,7 +72,7 @@ impl<T: Shaped> Probe<T> {
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
-/// Returns the shape of a transparent type: that of the type inside.
+/// Returns the shape of a transparent type: the shape of the type inside.
 pub const fn shape_of(inner: Option<Shape>) -> Shape {
     match inner {
         Some(shape) => shape,
@@ -94,7 +95,7 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     false
 }
 
-/// The result of [`has_value`].
+/// The result of [`has_value`] as a type.
 #[derive(Debug)]
 pub struct Fits<const HAS: bool>;
 

@@ -10,11 +10,11 @@ use super::shape::equal;
 use crate::frame_types::FrameTypes;
 use crate::writer::FrameType;
 
-/// The number of slots of a table. If there are too many frame types for one table, they are read several times,
-/// each time for another part of the hashes.
+/// The number of slots of a table. If there are too many frame types for one table, the search reads the types several
+/// times. Each time it puts only the types with certain hashes into the table.
 const SLOTS: usize = 1024;
 
-/// A frame type of a variant that an earlier variant accepts too.
+/// A frame type of a variant that an earlier variant accepts too. `before` is the index of the earlier variant.
 #[derive(Debug, Clone, Copy)]
 pub struct Clash {
     before: usize,
@@ -47,7 +47,7 @@ pub const fn clashes<const N: usize>(variants: &[(&str, FrameTypes)]) -> [Option
     clashes
 }
 
-/// Returns how many types there are.
+/// Returns the number of known frame types.
 const fn length(types: &FrameTypes) -> usize {
     match types {
         FrameTypes::One(_) => 1,
@@ -63,7 +63,7 @@ const fn length(types: &FrameTypes) -> usize {
     }
 }
 
-/// The types of one part of the hashes, each with its first variant.
+/// The frame types whose hash leaves the remainder `part` when divided by `parts`, each with its first variant.
 struct Table<'v> {
     slots: [Option<(&'v FrameType<'static>, usize)>; SLOTS],
     part: usize,
@@ -139,7 +139,7 @@ const fn hash(frame: &FrameType<'_>) -> usize {
     hash as usize
 }
 
-/// Mixes a text into a hash: eight bytes at once, because the compiler counts the rounds.
+/// Mixes a text into a hash, eight bytes at once: the compiler limits the number of steps of a constant.
 const fn mixed(mut text: &[u8], hash: u64) -> u64 {
     let mut hash = folded(hash, text.len() as u64);
     while let Option::Some((chunk, rest)) = text.split_first_chunk() {
@@ -161,7 +161,7 @@ const fn folded(hash: u64, bits: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Returns whether the types are equal. It compares lengths first.
+/// Returns whether the types are equal. Compares lengths first, because this is cheap.
 const fn is_same(a: &FrameType<'_>, b: &FrameType<'_>) -> bool {
     let schema = match (a.schema, b.schema) {
         (Option::Some(a), Option::Some(b)) => a.len() == b.len() && equal(a, b),

@@ -1,10 +1,10 @@
-//! The frame types that a type accepts. Any type can be asked, even one that is not a frame.
+//! Finds the frame types that a Rust type accepts. This works for any Rust type, even one that is not a frame.
 
 use super::shape::Probe;
 use crate::frame_types::FrameTypes;
 use crate::typed::DecodeFrame;
 
-/// The answer for a type that is not a frame. The compiler reports such a type with another error.
+/// Gives the answer for a type that is not a frame. The compiler reports such a type with another error.
 pub trait Untyped {
     /// No type is known.
     const TYPES: FrameTypes = FrameTypes::Unknown;

@@ -1,4 +1,4 @@
-//! Nested structs and enumerations.
+//! Functions that read and write nested structs and enumerations, for the code that the derive generates.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -112,8 +112,8 @@ pub fn no_such_variant<T>(
     Err(error.within(name))
 }
 
-/// Writes the record that a union holds for a variant that it does not know. The record must be one that the union
-/// reads as such: its tag, under one of the keys, is a name that is not among the known ones.
+/// Writes a record of a variant that the union does not know. A reader must read the record as an unknown variant
+/// again, so its tag, under one of `keys`, must be a name that is not in `known`.
 pub fn write_other(
     w: &mut Writer<'_, '_>,
     record: &impl EncodeValue<kind::Any>,
@@ -160,7 +160,7 @@ pub trait Enumeration: Sized {
     }
 }
 
-/// The form of a variant's name in a field of this registry type.
+/// How the name of a variant is written to and read from a field of this registry type.
 pub trait NameKind {
     /// Appends a name.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;

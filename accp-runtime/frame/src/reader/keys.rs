@@ -1,4 +1,4 @@
-//! Keys that a reader knows before it meets them.
+//! Finds the keys that a reader expects, fast: by their first bytes instead of by comparing texts.
 
 use super::{Reader, Result};
 
@@ -33,8 +33,8 @@ impl Key {
         }
     }
 
-    /// Returns whether a text with the same head begins with this key and a colon. Keys above 15 bytes are told apart
-    /// by their text alone.
+    /// Returns whether a text with the same head begins with this key and a colon. Returns false for a key above 15
+    /// bytes: only a comparison of the whole text can find such a key.
     #[inline]
     fn begins(&self, text: &[u8]) -> bool {
         let tail = || Some(u64::from_le_bytes(*text.get(8..)?.first_chunk()?));
@@ -43,18 +43,20 @@ impl Key {
     }
 }
 
-/// Keys that can be looked up by their heads.
+/// A hash table of keys: the head of a key gives its slot.
 #[derive(Debug)]
 pub struct Keys {
     list: &'static [Key],
-    /// The keys that have a slot: the first of the list.
+    /// The keys that have a slot: the first keys of the list.
     slotted: &'static [Key],
-    /// The index of each of these keys, in the slot of its head or in the next free slot behind.
+    /// For each slot, the index of its key in `slotted`. If the slot of a key was taken, the key has the next free
+    /// slot.
     slots: [u8; SLOTS],
 }
 
 const SLOTS: usize = 64;
-/// How many keys have a slot, so that most slots are free. Others are found by their text.
+/// The greatest number of keys that have a slot, so that some slots are always free. The reader finds other keys by
+/// comparing texts.
 const MOST: usize = 48;
 const FREE: u8 = u8::MAX;
 
@@ -79,7 +81,7 @@ impl Keys {
         }
     }
 
-    /// Returns the meaning of the key with which a text begins, and the text behind its colon.
+    /// Returns the meaning of the key at the beginning of a text, and the text after the colon of the key.
     #[inline]
     fn take<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let head = head_of(*text.as_bytes().first_chunk()?);
@@ -95,12 +97,12 @@ impl Keys {
     }
 }
 
-/// Returns the slot of a head: the highest bits of a product depend on all bits of the head.
+/// Returns the slot of a head. It is the highest bits of a product, because these depend on all bits of the head.
 const fn slot_of(head: u64) -> usize {
     (head.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros())) as usize
 }
 
-/// Returns the first eight bytes of a text, without those behind the first colon.
+/// Returns the first eight bytes of a text as a number. Bytes after the first colon become zero.
 #[inline]
 fn head_of(bytes: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -114,16 +116,17 @@ fn head_of(bytes: [u8; 8]) -> u64 {
 }
 
 impl<'a> Reader<'a> {
-    /// The meaning of the end of the params or pairs, which is consumed.
+    /// The number that stands for the end of the params or pairs. The reader has consumed the closing bracket.
     pub(crate) const END: usize = usize::MAX;
-    /// The meaning of a key that is not among the known ones. [`unknown_key`](Self::unknown_key) returns that key.
+    /// The number that stands for a key that is not among the known keys. [`unknown_key`](Self::unknown_key) returns
+    /// that key.
     const UNKNOWN: usize = usize::MAX - 1;
 
-    /// Consumes a key with the separator before it and the colon behind it, if it comes next: `|task:` or `,mid:`. The
-    /// first key of a body or the metadata has `first` in place of the separator.
+    /// If this key comes next, consumes it with the separator and the colon: `|task:` or `,mid:`. For the first key of
+    /// a payload or of the metadata, `first` must come next instead: `task:` or `[mid:`.
     ///
-    /// A reader that asks for the keys of a writer in their order finds each at once. `param_of` and `metadata_of` read
-    /// what remains.
+    /// If the caller asks for the keys in the order of the writer, it finds each key at once. `param_of` and
+    /// `metadata_of` read the keys that remain.
     #[expect(
         clippy::inline_always,
         reason = "the compiler compares a constant key as a number"
@@ -139,8 +142,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Consumes the last param of a payload and the end, with the separator before them, if they come next:
-    /// `|schema:TA}`. Where params are counted it consumes nothing, because a key counts before its value is read.
+    /// If the last param of a payload and the end of the payload come next, consumes them with the separator:
+    /// `|schema:TA}`. If this reader counts params, consumes nothing, because a key must be counted before its value is
+    /// read.
     #[expect(clippy::inline_always, reason = "as for `expects`")]
     #[inline(always)]
     pub(crate) fn ends(&mut self, first: &'static str, end: &'static str) -> bool {
@@ -154,7 +158,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the text behind a constant, which has `first` in place of the separator before the first key.
+    /// If the text begins with `other`, returns the text after it. Before the first key, compares with `first` instead.
     #[expect(clippy::inline_always, reason = "as for `expects`")]
     #[inline(always)]
     fn behind(&self, first: &'static str, other: &'static str) -> Option<&'a str> {
@@ -165,8 +169,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning, [`Self::END`] or another number
-    /// that is not a meaning.
+    /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning. Returns [`Self::END`] at the
+    /// end of the payload, and another number that is not a meaning for an unknown key.
     #[inline]
     pub(crate) fn param_of(&mut self, keys: &Keys) -> Result<usize> {
         if self.eat('}') {
@@ -208,12 +212,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the last key that was not among the known ones.
+    /// Returns the last key that was not among the known keys.
     pub(crate) fn unknown_key(&self) -> &'a str {
         self.unknown
     }
 
-    /// Goes on behind a known key, and returns its meaning.
+    /// Moves to the text after a known key, and returns the meaning of the key.
     #[inline]
     fn known(&mut self, (meaning, rest): (usize, &'a str)) -> Result<usize> {
         self.rest = rest;
@@ -221,7 +225,7 @@ impl<'a> Reader<'a> {
         Ok(meaning)
     }
 
-    /// Reads the key of any param, or the end of the payload.
+    /// Reads the key of a param that the table did not find, or the end of the payload.
     #[inline(never)]
     fn other_param(&mut self, keys: &Keys) -> Result<usize> {
         match self.before_param()? {
@@ -230,7 +234,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the key of any pair, or the end of the metadata.
+    /// Reads the key of a pair that the table did not find, or the end of the metadata.
     #[inline(never)]
     fn other_pair(&mut self, keys: &Keys) -> Result<usize> {
         match self.before_pair()? {

@@ -7,7 +7,7 @@ use accp_registry::lexical::{self, agent_run, is_delimiter, is_ref_char, is_safe
 
 use super::{Reader, Result, Token};
 
-/// Returns whether a byte stands behind a value in a frame.
+/// Returns whether this byte can come directly after a value in a frame.
 #[inline]
 fn ends_value(byte: u8) -> bool {
     matches!(byte, b',' | b']' | b'|' | b'}')
@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
     /// ```abnf
     /// value = typed-literal / array / map / ref / null
     /// ```
-    /// Consumes a whole scalar, reference or null. Of an array or a map it consumes the opening
+    /// Consumes a whole scalar, reference or null. Of an array or a map it consumes only the opening
     /// bracket; continue with [`element`](Self::element) or [`entry`](Self::entry).
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         self.eat('~')
     }
 
-    /// Consumes the null at `at`, if one is there, after a type has refused it.
+    /// If there is a null at `at`, which a type has refused, goes back to this null and consumes it.
     #[cold]
     pub(crate) fn take_refused_null(&mut self, at: usize) -> bool {
         let behind = self.text.get(at..).and_then(|rest| rest.strip_prefix('~'));

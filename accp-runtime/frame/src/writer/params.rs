@@ -37,7 +37,7 @@ impl Writer<'_, '_> {
         self.param(|w| w.key(key), name, value, absent, inline)
     }
 
-    /// Appends a param as [`field`](Self::field) does. `key` stands between its separator and its colon: `|task:`.
+    /// Appends a param as [`field`](Self::field) does. `key` includes the separator and the colon: `|task:`.
     #[inline]
     pub(crate) fn constant_field<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
@@ -79,7 +79,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Appends a key that stands between its separator and its colon.
+    /// Appends a key that includes its separator and its colon. Leaves out the separator before the first param.
     #[expect(
         clippy::inline_always,
         reason = "the compiler copies a constant key as a number"
@@ -134,8 +134,8 @@ impl Writer<'_, '_> {
         self.out.len() == start + 1 && self.out.ends_with('~')
     }
 
-    /// Returns whether a value has the text of its default, and writes nothing. A default is left out,
-    /// so it may be long, and nested deeper than a frame may be.
+    /// Returns whether a value has the text of its default, and writes nothing. The writer leaves such a value out, so
+    /// the value may be long, and nested deeper than the limit.
     #[cold]
     #[inline(never)]
     fn is_default<K, T: EncodeValue<K> + ?Sized>(&mut self, value: &T, default: &str) -> bool {

@@ -26,7 +26,8 @@ pub(crate) struct Cursor {
     pub acked: Option<u64>,
     /// The last position that went out to the member.
     pub sent: u64,
-    /// The position at which the host acted on a repeated acknowledgement.
+    /// The position that the member has acknowledged twice, if the host has sent the entries after it again because
+    /// of that.
     pub rewound: Option<u64>,
     pub retry: Backoff,
     /// The last position that was read for the member. The entries after `sent`, up to `read`, are not relayed.
@@ -42,7 +43,8 @@ pub(crate) struct Cursor {
     pub clashes: Option<Vec<Change>>,
     /// The fold that the member may fetch.
     pub offer: Option<Offer<Arc<[u8]>>>,
-    /// The hello that waits for the hash at a position, which the store reads.
+    /// A hello of the member, and the position that it claims. The host judges the hello when the store has read the
+    /// hash of the log at this position.
     pub claim: Option<Box<(u64, Hello)>>,
     /// The number of false claims of the member in a row.
     pub doubts: u8,
@@ -52,7 +54,7 @@ pub(crate) struct Cursor {
     pub draft: Option<Box<DraftMember>>,
     /// The time of the last hello to the member, if it knows only the draft.
     pub greeted: Option<Time>,
-    /// The number of values that the member waits for.
+    /// The number of values whose bytes the host still has to read and send to the member.
     pub wants: u8,
     /// The greatest position that the member has acknowledged.
     pub furthest: u64,
@@ -99,7 +101,7 @@ impl Cursor {
         self.vouched == Some(true)
     }
 
-    /// Returns what was sent to the member, if it knows only the draft.
+    /// Returns the state of the member, if it knows only the draft.
     pub(crate) fn draft(&mut self) -> Option<&mut DraftMember> {
         self.draft.as_deref_mut()
     }

@@ -114,7 +114,7 @@ impl Notes {
         };
     }
 
-    /// Looks for the lowest acknowledged position in the notes of all.
+    /// Finds the lowest acknowledged position in the notes, and counts the members at this position.
     fn lowest(&self) -> Option<(u64, usize)> {
         let mut found: Option<(u64, usize)> = None;
         for acked in self.noted.iter().filter_map(|(_, note)| note.acked) {

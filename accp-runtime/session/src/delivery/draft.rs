@@ -8,8 +8,8 @@ use crate::log::mid::Mid;
 use crate::wire::relayed::Relayed;
 use accp_context::Time;
 
-/// How often the host pings a member that has not acknowledged everything, or sends the shared state
-/// to a member that has not acknowledged it.
+/// The number of times that the host pings a member that has not acknowledged everything, or sends the shared state
+/// to a member that has not acknowledged this state.
 const PINGS: u32 = 3;
 /// The number of timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
@@ -20,7 +20,7 @@ const PATIENCE: u32 = 5;
 /// the member asks for it again: by the `seq` of its `sync:registry`, or by E3003.
 #[derive(Debug)]
 pub(crate) struct DraftMember {
-    /// The last number that was sent to the member.
+    /// The last number (`seq`) that was sent to the member.
     pub number: u64,
     /// The last number that the member has acknowledged.
     pub held: u64,

@@ -13,9 +13,9 @@ use accp_frame::{DecodeError, ErrorCode};
 
 /// Keeps the parts of split frames until all parts of a frame have come, in any order.
 ///
-/// Acknowledged parts are kept for as long as their sender may send the others. Each sender may
-/// leave a limited number of frames incomplete. A frame that the sender seems to have given up
-/// makes room when another frame needs it.
+/// Acknowledged parts are kept for as long as their sender may send the others. Each sender may leave a limited
+/// number of frames incomplete. If the sender has too many, the oldest of them is given up, provided that it got no
+/// new part for a long time.
 ///
 /// ```
 /// use accp_runtime::session::{MemberId, Mid, Time};
@@ -50,8 +50,8 @@ struct Group {
 pub enum Progress {
     /// Other parts are missing.
     Waiting,
-    /// The part was the last one: the frame, without metadata. The caller still has to check that
-    /// this is a frame, with every key once and the fields that its schema requires.
+    /// The part was the last one. The text is the whole frame, without metadata. The caller still has to check that
+    /// the text is a valid frame: with each key once, and with the fields that its schema requires.
     Whole(String),
 }
 

@@ -18,16 +18,16 @@ use accp_context::Time;
 
 /// The greatest number of frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
-/// The position of a frame that the host has accepted, and whose entry is still to come.
+/// The value of [`Consumed::until`] while this side does not know by which position the log has the frame.
 pub(crate) const LATER: u64 = u64::MAX;
-/// The greatest number of ids and orders of frames that the outbox remembers.
+/// The greatest number of ids in `renamed`, and of frames in `anew` that have left the outbox.
 const KEPT: usize = 1024;
 /// The frames that the host may not have taken yet, in the order in which they were sent.
 ///
-/// The first frame has the number [`sequence`](Self::sequence), and the others follow without a
-/// gap. Frames that the host has consumed and not yet acknowledged come first, so the numbers stay
-/// right even if something gets lost. Where each sender has its own numbers, a number changes only
-/// when a frame before it was refused for good, and then it becomes smaller.
+/// The first frame has the number [`sequence`](Self::sequence), and the others follow without a gap. Frames that the
+/// host has consumed and not yet acknowledged come first, so the numbers stay right even if a frame or an
+/// acknowledgement gets lost. Where each sender has its own numbers, a number changes only when a frame before it was
+/// refused for good, and then it becomes smaller.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     scope: Scope,
@@ -39,8 +39,8 @@ pub(crate) struct Outbox {
     /// The order of the first frame whose entry this side cannot have missed. For frames that the store gave back
     /// at a restart, this side may have missed the entries.
     sure_from: u64,
-    /// Frames that go out anew, by their order: the host has never taken them, although it has consumed frames with
-    /// later ids. The value is true while this side cannot have missed the entry of the frame.
+    /// Frames that the host has never taken, although it has consumed frames with later ids, by their order. They go
+    /// out again. The value is true while this side cannot have missed the entry of the frame.
     anew: BTreeMap<u64, bool>,
     /// New ids of frames that are sent before frames with older ids.
     renamed: Vec<Mid>,
@@ -57,10 +57,10 @@ pub(crate) struct Outbox {
     /// The number of frames, from the first on, that the host had consumed when it last answered a
     /// hello.
     consumed: usize,
-    /// True while this side does not know the number of its first frame, because its store is an
-    /// old copy. Only the first frame goes out then, so that the host takes no later one before it.
+    /// True while this side does not know the number of its first frame, because its store is an old copy. Only the
+    /// first frame goes out then, so that the host takes no later frame before the first.
     number_unknown: bool,
-    /// The number that a refusal asked for and that the outbox has acted on.
+    /// The number that the host expected in its last refusal, once the outbox has acted on that refusal.
     acted_on: Option<u64>,
     /// True while the first frame waits for the next timeout.
     waits: bool,
@@ -71,7 +71,8 @@ pub(crate) struct Outbox {
 #[derive(Debug)]
 pub(crate) struct Consumed {
     pub frame: Outgoing,
-    /// The position by which the frame is in the log, unless the host dropped it.
+    /// The log up to this position has the frame, unless the host dropped the frame. [`LATER`] while this side does
+    /// not know such a position.
     until: u64,
     /// True if the host has accepted the frame, by its own statement.
     pub accepted: bool,
@@ -167,8 +168,8 @@ impl Outbox {
         self.frames.iter().position(|frame| frame.mid == *mid)
     }
 
-    /// Notes that the host has consumed a frame and all frames before it. `at` is the number that
-    /// the frame took, if the host says so. The log has these frames by position `until`.
+    /// Notes that the host has consumed a frame and all frames before it. `at` is the number that the frame took, if
+    /// the host names it. The log up to position `until` has these frames.
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>, until: u64) {
         let sequence = self.sequence;
         if !self.consumed_before(mid, at, until) {
@@ -271,8 +272,7 @@ impl Outbox {
         true
     }
 
-    /// Replaces every time stamp in the future by the time of now. Such a stamp came from a clock that
-    /// was ahead.
+    /// Replaces every time stamp in the future by the present time. Such a stamp came from a clock that was ahead.
     fn correct_times(&mut self, clock: &Clock) {
         let now = clock.now.as_secs();
         for frame in &mut self.frames {

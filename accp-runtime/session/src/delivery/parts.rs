@@ -18,7 +18,7 @@ use accp_frame::{
 /// The greatest number of parts of a frame, and so of its params: each part carries at least one param.
 const MOST_PARTS: u16 = 256;
 
-/// The largest metadata of a part beyond that of its frame.
+/// The longest text that a part adds to the metadata of its frame.
 const LABEL: &str = ",pt:100/100,of:899999999999";
 
 /// The longest reference to a value that has left its frame.
@@ -35,8 +35,8 @@ pub enum Split {
     /// The frames that take its place, in order, without metadata. There are at least two. Each has
     /// the header and the schema of the frame, and some of its params.
     Parts(Vec<String>),
-    /// These params are too large for any frame. Their full names are here, the largest param
-    /// first. Once references stand in their places, the frame may be tried again.
+    /// These params are too large for any frame. Their full names are here, the largest param first. Once references
+    /// have replaced their values, the caller may try to split the frame again.
     TooLarge(Vec<String>),
 }
 

@@ -39,15 +39,16 @@ pub(crate) struct Relays {
     /// The last relayed position of the log.
     last: u64,
     retry: Duration,
-    /// The secret of the log, if the host vouches for it. Then a member has to prove what it holds.
+    /// The secret of the log, if the host vouches for it. With a secret, a member has to prove which position it
+    /// holds.
     key: Option<LogKey>,
     /// False if no member knows only the draft.
     has_drafts: bool,
 }
 
 impl Relayed {
-    /// Queues the entry for a member that was sent the whole log before it, and moves the member's
-    /// cursor to it.
+    /// Queues the entry for a member to which the host has sent all entries before this one, and moves the member's
+    /// cursor to this entry.
     fn to(
         &self,
         member: MemberId,
@@ -176,8 +177,8 @@ impl Relays {
         self.trim();
     }
 
-    /// Greets a member that holds nothing yet, until it has the fold to start from. The hello of the member may
-    /// also be an old one, so the host cannot rely on what it says.
+    /// Greets a member that holds nothing yet, until it has the fold to start from. The hello of the member may also
+    /// be an old one, so the host cannot rely on the position in it.
     pub(crate) fn starting(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = None;
@@ -265,7 +266,7 @@ impl Relays {
         }
     }
 
-    /// Takes a sign of life from a member. If the member was gone, the host asks it what it holds,
+    /// Takes a sign of life from a member. If the member was gone, the host asks which position the member holds,
     /// because the member may take an earlier answer for the answer to its last hello.
     pub(crate) fn note_alive(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
@@ -301,7 +302,8 @@ impl Relays {
         })
     }
 
-    /// Returns the frames that go out to the members now, and the reads that are needed for others.
+    /// Returns the frames that go out to the members now, and the entries to read from the store for members that lag
+    /// behind.
     pub(crate) fn take_due(&mut self, now: Time) -> (Vec<Transmit>, Vec<Read>) {
         let (mut sends, mut reads) = (Vec::new(), Vec::new());
         let Self {
@@ -432,7 +434,8 @@ impl Relays {
         due
     }
 
-    /// Returns the members to which the host says hello now, because it has started again.
+    /// Returns the members to which the host says hello now, because they have not answered an earlier hello or no
+    /// hello went out yet.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();
         self.cursors.each_busy(now, |member, cursor| {

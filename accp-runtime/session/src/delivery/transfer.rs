@@ -45,7 +45,7 @@ struct Pull {
     announced: bool,
     digest: Option<Hash>,
     length: Option<u64>,
-    /// The most bytes that are taken.
+    /// The most bytes that this side accepts for the value.
     limit: u64,
     got: Vec<u8>,
     /// The number of requests without an answer.
@@ -208,7 +208,7 @@ impl Transfers {
         }
     }
 
-    /// Asks a peer again for everything that it did not answer, because it is back.
+    /// Asks a peer, which is back, again for all values that it has not sent.
     pub(crate) fn returned(&mut self, from: MemberId) {
         if let Some(peer) = self.peers.get_mut(from) {
             let waiting = std::mem::take(&mut peer.waiting).into_iter();

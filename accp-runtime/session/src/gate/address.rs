@@ -23,9 +23,9 @@ const LISTED: usize = 8;
 /// chooses if the field names an agent that never joined, because a request may come from another session.
 ///
 /// # Errors
-/// E2001 for an agent that never joined, and for a request that no member takes or ever took. E1004 for a name by
-/// reference, for metadata and a field that name different agents, and for a name that is not a text. E2003 in a
-/// chain that has too many such requests.
+/// E2001 for an agent that never joined, and for a request with `to:?` that no other member takes or took, if every
+/// other member in the session has said what it takes. E1004 for a name by reference, for metadata and a field that
+/// name different agents, and for a name that is not a text. E2003 in a chain that has too many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,

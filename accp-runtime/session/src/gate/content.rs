@@ -130,8 +130,8 @@ fn puts(
     Ok(())
 }
 
-/// Checks that the references lead somewhere and may be followed. They are resolved later, when
-/// they are read.
+/// Checks that each reference of the frame names something that the session has, and that the frame may refer to it.
+/// A reference gets its value later, when it is read.
 fn check_references(
     side: &Side,
     frame: &Scanned<'_>,

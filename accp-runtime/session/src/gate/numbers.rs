@@ -23,7 +23,7 @@ pub(crate) struct Numbers {
     /// The last `seq` of all senders, with shared numbering.
     shared: u64,
     senders: ByMember<Sender>,
-    /// Values that members have announced and whose bytes are not here yet.
+    /// Values that members have announced, but whose bytes the host does not have yet.
     pub(crate) missing: BTreeMap<String, Missing>,
     /// Frames that still lack some of their parts.
     pub(crate) groups: Groups,
@@ -37,7 +37,7 @@ pub(crate) struct Numbers {
     pub(crate) transactions: Transactions,
     #[serde(default, skip_serializing_if = "OpenStreams::is_empty")]
     pub(crate) streams: OpenStreams,
-    /// The summary that the last checkpoint wants.
+    /// The late summary that the host wants for the last checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Box<WantedSummary>>,
 }
@@ -88,14 +88,13 @@ impl Numbers {
         Some((sender.last_mid.as_ref()?, sender.last))
     }
 
-    /// Returns how many values of this member are not here yet.
+    /// Returns how many values of this member the host does not have yet.
     pub(crate) fn missing_of(&self, member: MemberId) -> usize {
         let (first, end) = (format!("k{member}_"), format!("k{member}`"));
         self.missing.range(first..end).count()
     }
 
-    /// Returns how many frames of this member were refused for good since it joined, as far as they
-    /// are counted.
+    /// Returns how many frames of this member were refused for good since it joined.
     pub(crate) fn refusals(&self, member: MemberId) -> usize {
         let sender = self.senders.get(member);
         sender.map_or(0, |sender| sender.since_join)
@@ -135,7 +134,7 @@ impl Numbers {
         self.remember(member, mid, code);
     }
 
-    /// Remembers that this frame of the member is refused when it arrives.
+    /// Makes the host refuse this frame of the member with this code when the frame arrives.
     pub(crate) fn remember(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
         let refused = self.sender(member).refused.get_or_insert_default();
         if refused.len() == REFUSED {
@@ -144,8 +143,9 @@ impl Numbers {
         refused.push_back((mid.clone(), code.number()));
     }
 
-    /// Continues with the `seq` that this member names as its next, where each sender has its own numbers. The host
-    /// has lost entries of the member, or frames of the member that it dropped.
+    /// Where each sender has its own numbers, makes this `seq` the one that is due from the member, because the
+    /// member named it as its next. The host has lost its record of earlier frames: it had accepted them, or dropped
+    /// them.
     pub(crate) fn jump(&mut self, member: MemberId, next: u64) {
         let sender = self.sender(member);
         if next > sender.last + 1 && next < 1 << 47 {

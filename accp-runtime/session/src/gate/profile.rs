@@ -15,7 +15,7 @@ use accp_frame::{DynamicFrame, Intent, Registry, Value};
 
 /// The greatest number of open streams of a member.
 const STREAMS: usize = 256;
-/// The number of last pieces of a stream whose data is compared.
+/// The number of pieces of a stream that the host remembers, to compare the data of a piece that comes again.
 const RECENT: usize = 32;
 
 /// The open streams of a session, by sender and chain.

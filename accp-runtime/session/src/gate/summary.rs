@@ -1,17 +1,19 @@
-//! The summary that a checkpoint asks for. It arrives later than the checkpoint.
+//! Late summaries: the host takes a checkpoint, and asks its caller for a better summary of the frames that left hot
+//! state with the checkpoint.
 
 use serde::{Deserialize, Serialize};
 
 use crate::state::State;
 use accp_context::Checkpoint;
 
-/// The last checkpoint, which wants a summary.
+/// The last checkpoint, for which the host wants a late summary.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WantedSummary {
     pub checkpoint: u64,
-    /// The frames that left, without their metadata, ascending by position.
+    /// The frames that left hot state, without their metadata, ascending by position.
     pub frames: Vec<(u64, Box<str>)>,
-    /// The summary. A host that starts again asks again, so no snapshot has it.
+    /// The late summary, if it has arrived. A host that is restored asks for the summary again, so no snapshot has
+    /// this text.
     #[serde(skip)]
     pub text: Option<String>,
     /// Whether the caller was asked.
@@ -20,8 +22,8 @@ pub(crate) struct WantedSummary {
 }
 
 impl WantedSummary {
-    /// Returns the summary that `checkpoint` asks for, given the state before it. `None` if no
-    /// frame left hot state with the checkpoint, or if warm state has no line for a summary.
+    /// Returns the frames to sum up for `checkpoint`, from the state before the checkpoint. `None` if no frame left
+    /// hot state with the checkpoint, or if warm state has no line for a summary.
     pub(crate) fn of(checkpoint: &Checkpoint, before: &State) -> Option<Box<Self>> {
         checkpoint.digest()?.cold()?;
         let frames = before.hot().leaving(checkpoint);

@@ -22,14 +22,14 @@ const WAITING: usize = 16;
 /// The transactions of a session: requests whose schema names an
 /// [idempotency key](accp_registry::SchemaRules::idempotency).
 ///
-/// A transaction is known by its sender, its schema and its key. It ends with the answer to its
-/// request, unless the answer says that it may be tried again. Only a host keeps this.
+/// A transaction is known by its sender, its schema and its key. A transaction ends with the answer to its request,
+/// unless the answer says that the sender may try again. Only a host keeps transactions.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Transactions {
     known: BTreeMap<Hash, Transaction>,
     /// The chains of the transactions without an answer.
     open: BTreeSet<(Mid, Hash)>,
-    /// Requests that are to get a copy of the answer at this position.
+    /// The requests that still have to get a copy of an answer, by the position of the answer.
     owed: BTreeMap<u64, Vec<Asker>>,
     /// The number of transactions and of waiting requests of each member.
     made: ByMember<usize>,
@@ -333,7 +333,7 @@ impl Transactions {
         self.count(known.sender, 0, gone);
     }
 
-    /// Returns the requests that are to get a copy of the answer at this position.
+    /// Returns the requests that still have to get a copy of the answer at this position.
     pub(crate) fn owed(&self, at: u64) -> &[Asker] {
         self.owed.get(&at).map_or(&[], Vec::as_slice)
     }

@@ -15,8 +15,8 @@ use crate::reference::UNBOUNDED;
 /// and most marks, but not at a mark that may belong to a value, such as the `-` of a date. Numbers
 /// that are spelt out (`twelve`) and names without such a character pass.
 ///
-/// The frames come without their metadata. A word may stand in a value or a name of a frame, or in
-/// `values`: what the references of the frames lead to.
+/// The frames come without their metadata. A word may stand in a value or a name of a frame, or in `values`, the
+/// values that the frames refer to.
 pub(crate) fn invented<'t, 'f>(
     text: &'t str,
     frames: impl Iterator<Item = &'f str>,

@@ -61,7 +61,7 @@ struct Stream<T> {
     number: u64,
     /// The index of the next piece to read.
     next: i64,
-    /// Pieces that wait by their indexes, each with its bytes.
+    /// The waiting pieces by their indexes, each with the number of its bytes.
     waiting: BTreeMap<i64, (usize, T)>,
 }
 
@@ -90,7 +90,7 @@ impl<T> PiecesInOrder<T> {
     /// its schema gives it no index, can be read at once.
     ///
     /// # Errors
-    /// The piece itself, when one with its index came before.
+    /// The piece itself, when an earlier piece has the same index.
     pub fn take(&mut self, registry: &Registry, inbound: &Inbound, piece: T) -> Result<Vec<T>, T> {
         let Some((chain, index)) = place(registry, inbound) else {
             return Ok(vec![piece]);

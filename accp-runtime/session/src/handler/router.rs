@@ -129,12 +129,13 @@ impl<S, R> Router<S, R> {
         Ok(routes.find(|route| (route.accepts)(&header, schema)))
     }
 
-    /// Hands a frame to the first handler whose type it has, and returns the handler's result.
-    /// Returns `None` when there is no such handler. Intent, operation and schema choose the
-    /// handler, and the frame is decoded as its type only.
+    /// Hands a frame to the first handler whose type fits the frame, or else to [`otherwise`](Self::otherwise).
+    /// Returns the handler's result, or `None` if there is no handler for the frame. The intent, the operation and
+    /// the schema choose the handler. The frame is decoded only as the type of this handler.
     ///
     /// # Errors
-    /// As [`Typed::decode`], when the frame says that it has the type and does not.
+    /// As [`Typed::decode`], when the frame has the intent, operation and schema of a handler's type, but cannot be
+    /// decoded as this type.
     pub fn dispatch(&self, state: &mut S, inbound: &Inbound) -> Result<Option<R>, DecodeError> {
         if let Some(route) = self.route(inbound)? {
             return (route.handle)(state, inbound).map(Some);

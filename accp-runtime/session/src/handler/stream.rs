@@ -86,7 +86,7 @@ struct Stream {
     next: u64,
     /// The first index, from `next` on, that has not come.
     missing: u64,
-    /// The number of chunks, once a chunk says so.
+    /// The number of chunks in the whole stream, once a chunk gives this number.
     count: Option<u64>,
     has_final: bool,
     chunks: BTreeMap<u64, String>,
@@ -115,14 +115,14 @@ impl Streams {
 
     /// Takes a chunk of the stream that `sender` sends under `cid`.
     ///
-    /// The bounds do not hold for the one chunk that all others wait for, once the ready chunks
-    /// have been taken out: otherwise a stream could stop for good. A finished stream makes room
-    /// for another one.
+    /// The bounds do not hold for the one chunk that all others wait for, once the ready chunks have been taken out:
+    /// otherwise a stream could stop for good. If a sender opens too many streams, its oldest finished stream is
+    /// forgotten.
     ///
     /// # Errors
-    /// E1004 when the chunk contradicts another one: other data at its index, another number of
-    /// chunks, another final chunk, an index beyond the final chunk, or the last index of all
-    /// without `is_final`. E2003 over a bound. Then nothing has changed.
+    /// E1004 when the chunk contradicts another one: other data at its index, another number of chunks, another final
+    /// chunk, an index beyond the final chunk, or no `is_final` at the last index. E2003 over a bound. Then nothing
+    /// has changed.
     pub fn push(
         &mut self,
         sender: MemberId,

@@ -73,14 +73,14 @@ impl Host {
         Some(checkpoint)
     }
 
-    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
-    /// `None` when the host takes none: it counts no tokens, or a hook objects.
+    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns `None` if the host
+    /// takes no checkpoint, because it counts no tokens or because a hook vetoes the checkpoint.
     pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
         self.causes.triggers.push(Trigger::Phase);
         self.take_due_checkpoint(now)
     }
 
-    /// Asks the caller once for the summary that the last checkpoint wants.
+    /// Asks the caller for the late summary of the last checkpoint, once.
     pub(crate) fn want_summary(&mut self) {
         let wanted = self.gate.numbers.summary.as_mut();
         if let Some(wanted) = wanted.filter(|wanted| !wanted.asked && self.lost.is_none()) {
@@ -92,7 +92,7 @@ impl Host {
         }
     }
 
-    /// Takes the summary that the last checkpoint wants, if it invents no value.
+    /// Takes the late summary of the last checkpoint, if the summary invents no value.
     pub(crate) fn supply_summary(
         &mut self,
         checkpoint: u64,

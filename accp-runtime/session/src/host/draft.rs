@@ -55,8 +55,8 @@ impl Host {
         );
     }
 
-    /// Sends the registry to a peer of the draft, in answer to a hello by POST. Such a peer gets answers only and
-    /// nothing of the log. So the host can serve it however the session numbers its frames.
+    /// Sends the registry to a peer of the draft, in answer to a hello by POST. Such a peer gets only answers, and no
+    /// entries of the log. So the host can serve the peer under either numbering.
     pub(crate) fn introduce(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_none() {
             self.learn_inline(hello, now);
@@ -110,8 +110,8 @@ impl Host {
         self.gate.numbers.next(Scope::Shared, MemberId::HOST) - 1
     }
 
-    /// Returns a position before all frames with a later number that the member has still to get: a number is
-    /// never greater than its position.
+    /// Returns a position before all frames with greater numbers that the member still has to get. The number itself
+    /// is such a position, because the number of a frame is never greater than its position.
     fn position_of(&self, member: MemberId, number: u64) -> u64 {
         if number == self.last_number() {
             return self.relays.last();
@@ -225,8 +225,8 @@ impl Host {
         self.side.send_link(member, text);
     }
 
-    /// Sends a member the last checkpoint and the whole shared state, in one frame if they fit. A
-    /// member that does not acknowledge the last frame gets them again.
+    /// Sends a member the last checkpoint and the whole shared state, in one frame if they fit. A member that does
+    /// not acknowledge the last frame gets the frames again.
     pub(crate) fn send_state(&mut self, member: MemberId, now: Time) {
         let state = &self.side.state;
         let checkpoint = state.warm.digests().last().map(inline::checkpoint);

@@ -1,8 +1,8 @@
 //! Guests: members whose agents live in the process of the host.
 //!
-//! A guest shares the log and the state of the host. It has no replica, so the host relays nothing to
-//! it: there is no cursor, no greeting and no timer for it. What a guest sends goes through the same
-//! checks as a frame without a link.
+//! A guest shares the log and the state of the host. It has no replica, so the host relays nothing to it: there is no
+//! cursor, no greeting and no timer for it. The frames of a guest go through the same checks as frames that arrive
+//! without a link.
 
 use super::Host;
 use crate::gate::Ruling;
@@ -63,7 +63,7 @@ impl Guests {
     }
 }
 
-/// A frame of a guest that the host takes.
+/// A frame of a guest that has passed the checks of the host.
 struct Judged {
     mid: Mid,
     mids: MidSource,
@@ -196,8 +196,8 @@ impl Host {
         }
     }
 
-    /// Keeps how far a guest has handled the log, with its reply. A reply in a chain that was cancelled
-    /// is left out.
+    /// Records how far a guest has handled the log, and sends its reply. A reply in a chain that was cancelled is
+    /// left out.
     pub(crate) fn handled_as(
         &mut self,
         member: MemberId,

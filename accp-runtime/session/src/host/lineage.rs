@@ -57,13 +57,13 @@ impl Host {
         })
     }
 
-    /// Vouches for the log up to a position with this hash.
+    /// Vouches for the log up to a position, where the log has this hash.
     pub(crate) fn vouch(&self, position: u64, hash: Option<Hash>) -> Option<Voucher> {
         Some(self.key.as_ref()?.vouch(position, hash?))
     }
 
-    /// Takes the hello of a member. The host answers when it knows that the log of the member is
-    /// its own log, or the beginning of it.
+    /// Takes the hello of a member. The host answers once it knows that the member holds the log of this host, or the
+    /// beginning of this log.
     pub(crate) fn hello(&mut self, member: MemberId, hello: &Hello, now: Time) {
         let (last, claim) = (self.relays.last(), hello.voucher);
         // The state of a member may be ahead of its log, because the member started from a fold. So
@@ -101,8 +101,8 @@ impl Host {
         Some(party.joined)
     }
 
-    /// Takes an entry that was read for the hash at its position. The store keeps the hash even
-    /// where it has deleted the text.
+    /// Takes an entry that the store has read because hellos wait for the hash at its position. The store keeps the
+    /// hash even if it has deleted the text.
     pub(crate) fn answer_claims(&mut self, at: u64, entry: Option<Entry>, now: Time) {
         let cursors = self.relays.cursors.iter_mut();
         let waiting = cursors.filter_map(|(member, cursor)| {
@@ -191,7 +191,7 @@ impl Host {
         self.side.emit(Event::RolledBack { member, position });
     }
 
-    /// Begins to fetch the entries that this host has lost from the member that has them.
+    /// Begins to fetch the lost entries of this host. They come from the member whose claim has shown the loss.
     pub(crate) fn recover(&mut self) -> Result<(), InputError> {
         let Some(lost) = &mut self.lost else {
             return Err(InputError::Recover("this host has lost no time"));
@@ -233,8 +233,8 @@ impl Host {
         }
     }
 
-    /// Takes entries of the log from the member that has them. Once all of them have arrived, and lead from this
-    /// log to the claim, they go into the log together.
+    /// Takes entries of the log from the member that has them. Once all of them have arrived, and their hashes lead
+    /// from the end of this log to the claim, the host appends them together.
     pub(crate) fn recovered(&mut self, from: MemberId, bytes: &[u8], now: Time) {
         let own_end = self.relays.last();
         let Some(lost) = self.lost.as_mut().filter(|lost| lost.from == Some(from)) else {
@@ -328,7 +328,7 @@ impl Host {
         Ok(())
     }
 
-    /// Lets a value of this host expire if no side has its bytes: the store of the host is an old copy.
+    /// Lets a value of this host expire, because no side has its bytes: the store of the host was an old copy.
     pub(crate) fn gone(&mut self, key: &str, now: Time) {
         let is_own = control::put_key(key).is_some_and(|(owner, _)| owner == MemberId::HOST);
         if is_own && self.lost.is_none() {

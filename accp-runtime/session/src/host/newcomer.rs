@@ -1,4 +1,5 @@
-//! Agents that are not in the session yet: the place of each, and its first frame if that comes without a link.
+//! Agents that are not in the session yet: the number that an agent gets, and a first frame that comes without a
+//! link.
 
 use super::Host;
 use crate::delivery::parts::Part;
@@ -16,8 +17,8 @@ use accp_frame::AgentId;
 
 impl Host {
     /// Takes a frame that an agent has sent outside of a link. An agent that is not in the session joins first,
-    /// unless the host refuses the frame or takes none now: then nothing changes. Otherwise requests could wait
-    /// for an agent of which the log has nothing else.
+    /// unless the host refuses the frame or takes none now: then nothing changes. Otherwise requests could wait for
+    /// an agent that has never got a frame into the log.
     pub(crate) fn post_by(
         &mut self,
         agent: &AgentId<'_>,
@@ -118,7 +119,7 @@ impl Host {
         judged.err()
     }
 
-    /// Makes the checks of a frame of a member that has a place in the state, and takes nothing.
+    /// Makes the checks for a frame of a member that is in the state, without accepting the frame.
     fn judge_newcomer(
         &self,
         from: MemberId,

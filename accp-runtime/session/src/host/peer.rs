@@ -1,5 +1,5 @@
-//! The one place in which the host asks what a member knows: the log of this implementation, or only
-//! the draft. Each function is something that the host does differently for the two.
+//! The one place in which the host asks what a member knows: the log of this implementation, or only the draft. Each
+//! function here does something differently for these two kinds of members.
 
 use accp_context::Time;
 

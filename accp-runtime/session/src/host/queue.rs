@@ -48,7 +48,7 @@ impl Queue {
         self.waiting.retain(|(other, ..)| *other != member);
     }
 
-    /// Returns when the turn ends that others wait for.
+    /// Returns the end of the present turn, if other members wait for it.
     pub(crate) fn ends(&self) -> Option<Time> {
         let turn = self.turn.filter(|_| !self.waiting.is_empty());
         turn.map(|(_, until)| until)

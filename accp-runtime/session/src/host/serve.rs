@@ -219,7 +219,7 @@ impl Host {
         }
     }
 
-    /// Takes the bytes of a value outside of the link of their member.
+    /// Takes the bytes of a value that a member has sent outside of its link.
     pub(crate) fn supply(
         &mut self,
         from: MemberId,

@@ -10,7 +10,7 @@ use accp_frame::{ErrorCode, TokenLimit};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The host has answered: this side is the member with this number.
+    /// The host has let this side into the session, as the member with this number.
     Joined(MemberId),
     /// The host has taken this side out of the session, as [`Input::Bye`](crate::Input::Bye) asked. With its next
     /// hello this side joins again, if the host lets it in.
@@ -18,7 +18,7 @@ pub enum Event {
     /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts is that of its
     /// first part. If the host knows only the draft, this event says only that the host has consumed the frame.
     Acknowledged(Mid),
-    /// The host will never take the frame, for this reason. The frames behind it go on.
+    /// The host will never take the frame, for this reason. The later frames still go out.
     Refused(Mid, PeerError),
     /// The host could not take the frame now. The frame goes out again.
     Retried {
@@ -41,8 +41,8 @@ pub enum Event {
     Rejected(MemberId, Option<Mid>, ErrorCode),
     /// The host dropped a frame silently (draft section 3.7, items 4 and 5).
     Dropped(Mid),
-    /// The `ttl` of a frame was over before a handler of this side got the frame. The frame counts as handled.
-    /// Every side has folded it.
+    /// The `ttl` of a frame was over before a handler of this side got the frame. The frame counts as handled. It is
+    /// in the log, and so in the state of every side.
     Lapsed(Mid),
     /// A part of a frame is over its soft limit (draft section 3.4).
     OverSoftLimit {
@@ -57,10 +57,9 @@ pub enum Event {
     },
     /// The host took a checkpoint, or this member copied it.
     Checkpoint(u64),
-    /// Host with [`Rules::late_summaries`](crate::Rules::late_summaries): this checkpoint wants a
-    /// summary of the frames that left with it. Answer with
-    /// [`Session::supply_summary`](crate::Session::supply_summary) before the next checkpoint, or not
-    /// at all. A host that starts again asks again.
+    /// Host with [`Rules::late_summaries`](crate::Rules::late_summaries): the host wants a summary of the frames that
+    /// left hot state with this checkpoint. Answer with [`Session::supply_summary`](crate::Session::supply_summary)
+    /// before the next checkpoint, or not at all. A host that is restored emits this event again.
     SummaryWanted {
         /// The number of the checkpoint.
         checkpoint: u64,
@@ -85,8 +84,8 @@ pub enum Event {
     },
     /// Host: the entries at these positions are back. Their frames are delivered again.
     Recovered(RangeInclusive<u64>),
-    /// Host: the entries that this member sent do not connect the log of this host with what it has lost, because
-    /// the host has accepted other frames since. Only a fork helps.
+    /// Host: the host cannot take over the entries that this member sent, for example because the host has accepted
+    /// other frames since it lost these entries. Only a fork ([`Input::Fork`](crate::Input::Fork)) helps.
     NotRecovered(MemberId),
     /// Host: this member holds another log than the host. The host has removed the member from the session.
     Removed(MemberId),
@@ -113,7 +112,7 @@ pub enum Event {
     /// and when it comes back. It does not send its aliases, so a rename that its aliases cover still counts as
     /// breaking.
     SchemasDiffer(MemberId, Vec<accp_registry::Change>),
-    /// The session could not write a text of its own, for this reason, and goes on without it.
-    /// Please report this as a defect.
+    /// The session could not write a frame, a log entry or a snapshot of its own, for this reason, and goes on
+    /// without it. Please report this as a defect.
     NotWritten(String),
 }

@@ -90,7 +90,7 @@ impl Inbound {
     /// Returns the id of the frame. An answer to the frame names this id.
     ///
     /// # Errors
-    /// When the frame breaks the grammar or has no id; a frame that a session delivered does not.
+    /// When the frame breaks the grammar or has no id. Neither happens to a frame that a session delivered.
     pub fn mid(&self) -> Result<Mid, DecodeError> {
         let frame = Scanned::new(&self.text, Limits::NONE)?;
         let missing = || DecodeError::new(ErrorCode::PARSE_ERROR, self.text.len(), "a message id");
@@ -135,8 +135,9 @@ impl Inbound {
         })
     }
 
-    /// Returns the intent of this frame if it ends what the frame `asked` began. Such a frame is `done`, `fail` or
-    /// `end`. Its `aid` is the id of that frame, or it has no `aid` and is in the chain of that frame.
+    /// Returns the intent of this frame if this frame ends the request with the id `asked` in the chain `chain`: the
+    /// intent is `done`, `fail` or `end`, and the `aid` is `asked`. Without an `aid`, the frame has to be in that
+    /// chain.
     pub fn answers(&self, asked: &Mid, chain: &Mid) -> Option<Intent> {
         let frame = Scanned::new(&self.text, Limits::NONE).ok()?;
         frame.answers(asked, chain).then_some(frame.intent)

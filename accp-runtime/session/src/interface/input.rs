@@ -52,7 +52,7 @@ pub enum Input<'a> {
     Fetch {
         /// The key without its tier; `p57` is the frame at position 57.
         key: &'a str,
-        /// The digest and the length that the log gives; `None` to take the host's value.
+        /// The digest and the length that the log gives; `None` to accept whatever value the host has under the key.
         announced: Option<(Hash, u64)>,
     },
     /// The answer to [`Read::Entries`](crate::Read::Entries): entries of the log.
@@ -78,8 +78,8 @@ pub enum Input<'a> {
     },
     /// Time has passed. Due at [`Session::next_timeout`](crate::Session::next_timeout).
     Timeout,
-    /// Host: an agent joins. The caller has made sure that it is this agent. Answered by
-    /// [`Answer::Joined`], with the same number if the agent is in the session already.
+    /// Host: an agent joins. The caller has checked the identity of the agent. Answered by [`Answer::Joined`], with
+    /// the same number if the agent is in the session already.
     Join {
         /// The agents that the member speaks for, its own name first.
         agents: &'a [AgentId<'a>],
@@ -89,11 +89,12 @@ pub enum Input<'a> {
     /// This side takes these requests from now on, each as its intent, its operation and the code of its schema
     /// (`req:note:NOTE`), or `*` for all requests that the list does not name. The host chooses among the members
     /// that take a request ([`Outbound::to_a_taker`]), and prefers those that name it. This list replaces the last
-    /// one, and holds over restarts until the next. The host never chooses a side that knows only the draft.
+    /// one. It stays in force, also over restarts, until the next list. The host never chooses a side that knows only
+    /// the draft.
     Takes(&'a [String]),
     /// Member: this side leaves the session. [`Event::Left`](crate::Event::Left) comes when the host has taken it
-    /// out. If the host chose this side for requests, other members get these requests. A host ends with its
-    /// session, and ignores this.
+    /// out. If the host chose this side for requests, other members get these requests. A host cannot leave its
+    /// session, and ignores this input.
     Bye,
     /// Host: a member leaves.
     Leave(MemberId),
@@ -152,8 +153,8 @@ pub enum Answer {
     Sent(Mid),
     /// The number of the member.
     Joined(MemberId),
-    /// The checkpoint that was taken. `None` when the host took none: it counts no tokens, or a
-    /// hook objected.
+    /// The checkpoint that was taken. `None` if the host took no checkpoint, because it counts no tokens or because a
+    /// hook vetoed the checkpoint.
     Checkpoint(Option<Box<Checkpoint>>),
 }
 
@@ -171,8 +172,8 @@ pub enum Posted {
     },
     /// The frame is refused: `fail:error`.
     Refused(String),
-    /// The frame was about the link, and this is the answer, such as `pong:link`. Each frame of a
-    /// registry stands on a line of its own.
+    /// The frame was about the link, and this is the answer, such as `pong:link`. If the answer is a registry in
+    /// several frames, each frame is on a line of its own.
     Link(String),
     /// The frame has no answer: it is `ack` or `pong`, or has expired, or its chain was cancelled.
     Silent,
@@ -305,7 +306,7 @@ impl From<Problems> for InputError {
     }
 }
 
-/// The reason why a host did not take a late summary. If it took an earlier summary, that one stays.
+/// The reason why a host did not take a late summary. A summary that the host took earlier stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SummaryError {

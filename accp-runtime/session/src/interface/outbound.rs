@@ -36,7 +36,7 @@ pub struct Outbound<'a> {
     pub(crate) strict: bool,
 }
 
-/// The agent that a sender names.
+/// The agent that a frame is for, as far as the sender says so in the metadata.
 #[derive(Debug, Clone)]
 pub(crate) enum To {
     /// The sender names no agent in the metadata, so a field may name one.
@@ -80,8 +80,8 @@ impl<'a> Outbound<'a> {
         Self::new(Content::Owned(Arc::new(frame)))
     }
 
-    /// Makes an error frame (draft section 3.6). The frame says that sending again may help if that holds for its
-    /// code, such as [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler.
+    /// Makes an error frame (draft section 3.6). The frame has `retry:true` if the draft says that the sender may try
+    /// again after this code, such as [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler.
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::owned(error_frame(code, message.into()))
     }
@@ -109,7 +109,7 @@ impl<'a> Outbound<'a> {
             ttl: message.envelope.ttl,
             to: match message.envelope.extra.get(TO) {
                 Some(Value::Null) => To::Anybody,
-                // A message that says `to:?` says so even if one of its fields names an agent.
+                // `to:?` stays in the frame even if a field of the message names an agent.
                 _ => addressee_in(&message.envelope.extra)
                     .filter(|_| asks(message.intent))
                     .map_or(To::Unsaid, |name| To::Agent(name.into_owned())),
@@ -155,7 +155,7 @@ impl<'a> Outbound<'a> {
     /// (`aid`), unless the chain is named after it, or [`caused_by`](Self::caused_by) names another frame.
     ///
     /// # Errors
-    /// When the answered frame breaks the grammar. A frame that a session delivered does not.
+    /// When the answered frame breaks the grammar. This never happens for a frame that a session delivered.
     pub fn answering(mut self, inbound: &Inbound) -> Result<Self, DecodeError> {
         let frame = Scanned::new(inbound.text(), Limits::NONE)?;
         let [mid, cid] = [frame.envelope.msg_id, frame.envelope.correlation_id];
@@ -280,8 +280,8 @@ pub enum SendError {
     /// The outbox has no room. This many frames wait in it.
     Full(usize),
     /// The host has not yet told this side its number; wait for [`Event::Joined`](crate::Event::Joined). After a
-    /// restart, this also means that the frame has values that go by reference, and that this side does not know
-    /// their keys until the host has answered.
+    /// restart, a frame whose values go by reference also gets this error until the host has answered, because this
+    /// side does not know earlier which keys are free.
     NotJoined,
     /// The chain was cancelled.
     Cancelled,

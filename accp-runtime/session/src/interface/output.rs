@@ -35,7 +35,7 @@ impl Cold {
         }
     }
 
-    /// Makes the value of an announcement.
+    /// Makes a value from its announcement, without the bytes.
     pub(crate) fn announced((key, digest, length): &(String, Hash, u64)) -> Self {
         Self {
             key: key.clone(),
@@ -51,7 +51,7 @@ impl Cold {
 pub struct Outgoing {
     /// The place in the outbox, ascending over the life of the session.
     pub order: u64,
-    /// The id under which the frame goes out, each time.
+    /// The id of the frame, each time that the frame goes out.
     pub mid: Mid,
     /// The text of the frame up to its metadata.
     pub head: String,
@@ -80,11 +80,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// How the text of a snapshot begins that holds the ids which frames have taken up to its position. A store that
-    /// selects by it reads no older rows to restore a host.
+    /// The beginning of the text of a snapshot that holds the ids of all frames up to its position. A store that sees
+    /// this beginning need not read older rows to restore a host.
     pub const WITH_IDS: &str = r#"{"version":4,"#;
 
-    /// Returns whether the snapshot holds the ids which frames have taken up to its position.
+    /// Returns whether the snapshot holds the ids of all frames up to its position.
     pub fn holds_ids(&self) -> bool {
         self.text.starts_with(Self::WITH_IDS)
     }
@@ -139,15 +139,15 @@ pub struct Batch {
     pub epoch: Option<u32>,
     /// Host: the secret of its log.
     pub key: Option<LogKey>,
-    /// Member: the last voucher of the host. Host: its own voucher that a member has given back, for a
-    /// position beyond its log.
+    /// Member: the last voucher of the host. Host: a voucher of this host that a member has sent back, for a position
+    /// that the log of this host does not have.
     pub voucher: Option<Voucher>,
     /// Host: how far the members that live in its process have handled the log, each as one text. The last text of
     /// a member counts. An empty text removes the text that was kept.
     pub inboxes: Vec<(MemberId, String)>,
     /// Registries as JSON, by their hash.
     pub registries: Vec<(Hash, String)>,
-    /// The fold so far.
+    /// The fold of all entries so far, if a snapshot is due.
     pub snapshot: Option<Snapshot>,
     /// Frames that may leave once the rest is committed.
     pub sends: Vec<Transmit>,
@@ -199,7 +199,7 @@ impl Batch {
     }
 }
 
-/// A consumed message id, as the index of the log holds it.
+/// A consumed message id, as a store gives it back from its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// The id.

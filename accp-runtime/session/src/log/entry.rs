@@ -25,7 +25,7 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The member that sent the frame.
     pub sender: MemberId,
-    /// The member that the frame is for: only its handlers get the frame, and only it answers. `None` for a
+    /// The member that the frame is for: only its handlers get the frame, and only this member answers. `None` for a
     /// frame that all members handle, and [`MemberId::NOBODY`] for a request that waits for a taker.
     pub to: Option<MemberId>,
     /// The id of the frame, unique in the session.

@@ -113,7 +113,8 @@ impl MemberId {
     pub const HOST: Self = Self(100);
     /// The last number of a member.
     pub const LAST: Self = Self(9999);
-    /// Stands for the taker of a request that has none yet ([`Entry::to`](crate::Entry::to)). No member has this number.
+    /// Stands for the taker of a request that has no taker yet ([`Entry::to`](crate::Entry::to)). No member has this
+    /// number.
     pub const NOBODY: Self = Self(99);
     /// The greatest number of members, not counting the host.
     pub(crate) const OTHERS: u16 = (899 - 100) + 1000;
@@ -139,8 +140,8 @@ impl MemberId {
         Self::new(self.0 + 1).or(Self::new(9000).filter(|next| *next > self))
     }
 
-    /// Returns the first epoch that the ids of this member cannot name. All ids have 12 digits, so a
-    /// longer number leaves one digit less.
+    /// Returns the first epoch that the ids of this member cannot name. All ids have 12 digits, so a member number of
+    /// four digits leaves one digit less for the epoch.
     fn epochs(self) -> u32 {
         if self.0 < 1000 { EPOCHS } else { EPOCHS / 10 }
     }
@@ -175,12 +176,11 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// The first epoch that no id can name.
+/// The first epoch that no id can name, for members whose numbers have three digits.
 const EPOCHS: u32 = 1_000_000;
 /// The least number of ids in an epoch.
 const IN_EPOCH: u64 = 998;
-/// The number of epochs that a peer may make a generator skip in any case. It may skip more, up to half of the
-/// epochs that are left.
+/// A peer may always make a generator skip this many epochs, and more only up to half of the epochs that are left.
 const SKIPPED: u32 = 1000;
 
 /// Returns the number whose decimal digits are the 12 hexadecimal digits of these bits.
@@ -224,7 +224,8 @@ impl MidSource {
         }
     }
 
-    /// Returns the epoch that must be committed before the ids made so far leave.
+    /// Returns the epoch of the ids made so far. The epoch must be committed before frames with these ids leave this
+    /// side.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch
     }

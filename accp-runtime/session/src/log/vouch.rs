@@ -3,8 +3,8 @@
 //! Each relayed entry has a running hash, made from the hash of the relayed entry before it and from the entry
 //! itself. Other entries have none, so a member, which sees only relayed entries, computes the same hashes as the
 //! host. With each entry the host sends a proof that only its secret can make. A member keeps the last proof and
-//! gives it back in its hello. By the proof, a host whose store is an old copy recognises that it made entries
-//! beyond its own position. It also recognises that a log is not its own.
+//! gives it back in its hello. By the proof, a host whose store is an old copy recognises that it made entries beyond
+//! its own position. It also recognises a log that is not its own.
 
 use std::fmt;
 
@@ -180,8 +180,8 @@ impl fmt::Debug for Voucher {
     }
 }
 
-/// The pairs of a relay that vouch for its entry: the beginning of the hash, by which the member
-/// sees that it has the entry whole, and the proof.
+/// The pairs of a relay that vouch for its entry: the beginning of the hash, with which the member checks that the
+/// entry is unchanged, and the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vouched {
     sum: u64,

@@ -33,7 +33,7 @@ use accp_frame::{AgentId, ErrorCode, Intent, Map};
 /// its host was restored from an older copy. One hello alone may be late.
 const BACK: u32 = 3;
 
-/// Numbers from here on are invalid: no session gets so far.
+/// Numbers from here on are invalid, because no session ever reaches them.
 const NUMBERS: u64 = 1 << 47;
 
 /// The knowledge of a member about its session, if the host knows only the draft.
@@ -45,7 +45,7 @@ pub(crate) struct DraftHost {
     seen: SeenSet,
     /// The number that this side has asked for again.
     asked: Option<u64>,
-    /// The hellos of this side that the host has not answered.
+    /// The number of hellos of this side that the host has not answered.
     pub(super) hellos: u32,
     /// True once the host has acknowledged a frame. From then on an answer to a frame does not count as
     /// its acknowledgement.
@@ -65,10 +65,10 @@ pub(crate) struct DraftHost {
     /// last of them. The numbers of a host that was restored from an older copy ascend; late hellos
     /// come in any order.
     back: (u32, u64),
-    /// How often the first frame of the outbox went out and the host answered a ping without
-    /// acknowledging it.
+    /// The number of times that the first frame of the outbox went out and the host then answered a ping, but did not
+    /// acknowledge the frame.
     silent: u32,
-    /// How often a change did not fit the shared state of this side since the last whole state.
+    /// The number of changes since the last whole state that did not fit the shared state of this side.
     doubts: u32,
 }
 
@@ -98,8 +98,8 @@ impl DraftHost {
         self.silent = 0;
     }
 
-    /// Returns whether a frame answers a frame of this side. The copy of an answer has a number that this side has
-    /// already taken.
+    /// Returns whether a frame answers a frame of this side. So this side can tell a copy of an answer from a late
+    /// frame: both have a number that this side has already taken.
     fn is_answer(&self, frame: &Scanned<'_>, me: MemberId) -> bool {
         let asked = frame.cid().and_then(|cid| self.seen.get(cid));
         asked.is_some_and(|asked| asked.sender == me)
@@ -171,8 +171,8 @@ impl Member {
         if number > next {
             return self.lacks(next, now);
         }
-        // Frames that this side has reported as missed come too late, so it drops them. But the
-        // host may send its state, and copies of answers, under the last of these numbers.
+        // Frames that this side has reported as missed come too late, so this side drops them. But the host may send
+        // its state, and copies of answers, under the last of these numbers.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
             Some(_) => number == draft.missed && draft.whole > 0,
@@ -301,8 +301,8 @@ impl Member {
         self.log(frame.text, frame.mid(), (MemberId::HOST, number), now)
     }
 
-    /// Notes that the host has taken the first frame of the outbox, under this number if the host has
-    /// given it.
+    /// Notes that the host has taken the first frame of the outbox. `given` is the number of the frame, if the host
+    /// has named it.
     fn consumed(&mut self, mid: &Mid, given: Option<u64>, now: Time) {
         let number = given.unwrap_or_else(|| self.outbox.sequence());
         let first = self.outbox.frames().next();

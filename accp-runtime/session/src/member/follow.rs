@@ -150,9 +150,9 @@ impl Member {
         format!("reg_{}", self.side.schemas)
     }
 
-    /// Keeps the keys that expired and the values that were announced. It skips values that this side
-    /// has put, unless its store is an older copy (`is_here` is false then). The bytes of a value are
-    /// fetched when they are wanted.
+    /// Keeps the keys that expired and the values that were announced. Skips values that this side has put itself,
+    /// unless the store of this side is an older copy (`is_here` is false then). This side fetches the bytes of a
+    /// value only when the caller wants them.
     fn keep_puts(&mut self, control: &Control, is_here: bool) {
         match control {
             Control::Put { values } if !is_here => {
@@ -202,7 +202,7 @@ impl Member {
                 self.side.send(MemberId::HOST, pong);
             }
             Link::Hello(hello) => self.greeted(&hello, now),
-            // The host sent this error before a later frame that is here already.
+            // The host sent this error before another frame that has arrived already, so the error is out of date.
             Link::Error { error, held } if error.is_about_turn() && held < self.host_position => {}
             Link::Error { error, held } => {
                 self.host_position = self.host_position.max(held);
@@ -294,9 +294,9 @@ impl Member {
         }
     }
 
-    /// Allows frames to go out, because the host has answered this run. If the session has consumed
-    /// ids that this run would make again, because the store of this side is an old copy, the frames
-    /// of this run get later ids.
+    /// Allows frames to go out, because the host has answered a hello of this run. If the session has consumed ids
+    /// that this run would make again, because the store of this side is an old copy, the frames of this run get
+    /// later ids.
     ///
     /// Entries up to the last position that this side has acknowledged are marked as redelivered.
     fn host_has_answered(&mut self, hello: &Hello) {

@@ -14,8 +14,8 @@ use crate::wire::scan::Scanned;
 use accp_frame::Intent;
 
 impl Member {
-    /// Reports the frames that the host has dropped: otherwise they would be in the log by now. It does so only
-    /// after the host has answered a hello, because the log of the host may have changed before.
+    /// Reports the consumed frames that the host has dropped: otherwise the log would have them by now. Reports
+    /// nothing before the host has answered the last hello, because the log of the host may have changed.
     pub(crate) fn conclude(&mut self) {
         if !self.is_greeted() {
             return;
@@ -50,7 +50,7 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn take_answers(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        // If the host has dropped none of the frames, its whole log counts.
+        // `up` is only about dropped frames. If the host has dropped none, `until` is the end of its log.
         let up = hello.up.filter(|_| !hello.gone.is_empty());
         let until = up.unwrap_or(hello.position);
         let asks_again = self.outbox.log_ends_at(until);
@@ -126,9 +126,9 @@ impl Member {
             }
             // Another member has used this id, so the frame needs a new one.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
-            // The host could not take the frame now. The frame gets a new id and waits. Otherwise
-            // it would go back and forth without end. `TIMEOUT` (E3001) is not handled here: the
-            // host may still take a copy, so that frame keeps its id.
+            // The host could not take the frame now. The frame gets a new id and waits. Otherwise the frame would go
+            // back and forth without end. `TIMEOUT` (E3001) is not handled here: the host may still take a copy, so
+            // that frame keeps its id.
             code if code.is_retryable() == Some(true) && code != ErrorCode::TIMEOUT => {
                 if let Some(new) = self.retry(&mid, code) {
                     self.outbox.refused_for_now(&new, &self.side.clock);

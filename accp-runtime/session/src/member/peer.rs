@@ -1,5 +1,5 @@
-//! The one place in which a member asks what its host knows: the log of this implementation, or only
-//! the draft. Each function is something that a member does differently for the two.
+//! The one place in which a member asks what its host knows: the log of this implementation, or only the draft. Each
+//! function here does something differently for these two kinds of hosts.
 
 use accp_context::Time;
 
@@ -34,7 +34,7 @@ impl Member {
         }
     }
 
-    /// Takes a hello of the host, which is an answer, or says that the host is back.
+    /// Takes a hello of the host. The hello answers a hello of this side, or says that the host is back.
     pub(super) fn greeted(&mut self, hello: &Hello, now: Time) {
         if hello.draft {
             self.greeted_by_draft(hello, now);

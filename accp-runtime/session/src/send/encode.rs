@@ -54,7 +54,7 @@ pub(crate) enum Peer {
 pub(crate) struct Encoded {
     pub values: Vec<Cold>,
     pub frames: Vec<Composed>,
-    /// Parts of a frame over their soft limits.
+    /// The parts of the frame (such as `body`) that are over their soft limits, each with its tokens and the limit.
     pub over_soft: Vec<(&'static str, usize, TokenLimit)>,
 }
 

@@ -92,8 +92,8 @@ impl<'s> Codec<'s> {
         self.session.budget()
     }
 
-    /// `Checkpoint(session) -> CheckpointResult`: `None` when no tokens are counted, or a hook
-    /// objects.
+    /// `Checkpoint(session) -> CheckpointResult`: `None` if the session has no token counter, or if a hook vetoes the
+    /// checkpoint.
     ///
     /// # Errors
     /// [`InputError::HostOnly`] on a member.

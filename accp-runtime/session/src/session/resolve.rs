@@ -102,8 +102,9 @@ pub enum Resolved {
 /// Data to look up in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The session of the item; `None` for the session of the resolver. In another session, the item is on the same
-    /// side: for a host on the host's side, for a member on the side of its agent.
+    /// The session of the item; `None` for the session of the resolver. In another session, a host needs the item
+    /// from the store of the other session's host. A member needs the item from the store of its own agent in that
+    /// session.
     pub session: Option<String>,
     /// The item that is needed.
     pub item: Item,
@@ -145,13 +146,13 @@ enum Source {
     Frame(String),
 }
 
-/// The next step for a source: the source itself, or a step that comes first.
+/// The source that a reference names, or a step that the caller has to take before the source is known.
 enum Next {
     Source(Source),
     Step(Resolved),
 }
 
-/// The end of a path.
+/// The result of following the path of a reference: a value, or another reference to follow.
 enum End {
     Value(Value<'static>),
     /// Another reference.

@@ -148,11 +148,12 @@ impl Session {
         is_asked && !matches!(&self.role, Role::Member(own) if own.has_answered(&frame))
     }
 
-    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is over: by the
-    /// sender's clock, with the tolerance of [`Options::skew`](crate::Options::skew), or by this side's clock since
-    /// this side took the frame. In that case the handler must not get the frame. A frame may wait for its handler long after the host has accepted
-    /// it: on a slow link, or in the store of a side that starts again. A store keeps this mark apart from the mark
-    /// of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
+    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether the `ttl` is over. If
+    /// so, the handler must not get the frame. The `ttl` is over by the sender's `ts`, with the tolerance of
+    /// [`Options::skew`](crate::Options::skew), or once it has passed on this side's clock since this side took the
+    /// frame. A frame may wait for its handler long after the host has accepted the frame: on a slow link, or in the
+    /// store of a side that starts again. A store keeps this mark apart from the mark of a handled frame
+    /// ([`Due::Lapsed`](crate::Due::Lapsed)).
     pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {
         let side = self.side_mut();
         let is_over = inbound.has_expired(side.options.skew, now);

@@ -5,9 +5,9 @@ use crate::interface::input::{Input, InputError};
 use accp_context::Time;
 
 impl Session {
-    /// Host: returns the frames that left hot state with the last checkpoint, if it wants a summary
-    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)): their positions, and their texts
-    /// without metadata. `accp_store::Driver::frames_to_sum_up` also reads their references.
+    /// Host: returns the frames that left hot state with the last checkpoint, if a summary of them is wanted
+    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)). Each frame has its position, and its text without
+    /// metadata. `accp_store::Driver::frames_to_sum_up` also reads the values that the frames refer to.
     pub fn frames_to_sum_up(&self) -> impl Iterator<Item = (u64, &str)> {
         let frames = match &self.role {
             Role::Host(host) => host.gate.numbers.summary.as_deref(),
@@ -18,15 +18,15 @@ impl Session {
     }
 
     /// Host: supplies a summary of the last checkpoint, which a model may have written. The next checkpoint carries
-    /// the summary to all sides, cut to 100 tokens. It then replaces the first summary
-    /// ([`Rules::summarizer`](crate::Rules::summarizer)) wherever no context shows the first one yet: in a merge of
-    /// checkpoints, and behind `$warm.ckpt_1.summary`. So nobody waits for a model. If this function is called
-    /// twice for a checkpoint, the second text counts.
+    /// the summary to all sides, cut to 100 tokens. From then on, the summary replaces the one by
+    /// [`Rules::summarizer`](crate::Rules::summarizer) in merged checkpoints, and as the value of references such as
+    /// `$warm.ckpt_1.summary`. Lines that the context shows already stay as they are. So nobody waits for a model. If
+    /// this function is called twice for a checkpoint, the second text counts.
     ///
-    /// A value in warm state is verbatim or absent (draft section 5.3). So each word of the summary that looks like
-    /// a value must occur, letter by letter, in a frame that left. A word looks like a value if it has a digit,
-    /// `_`, `@` or `\`, or both `/` and `.`: numbers, amounts, dates, codes, addresses, paths. Numbers that are
-    /// spelt out (`twelve`) are not checked.
+    /// A value in warm state is verbatim or absent (draft section 5.3). So each word of the summary that looks like a
+    /// value must occur, letter by letter, in a frame that left hot state. A word looks like a value if it has a
+    /// digit, `_`, `@` or `\`, or both `/` and `.`: numbers, amounts, dates, codes, addresses, paths. Numbers that
+    /// are spelt out (`twelve`) are not checked.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -68,8 +68,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::Summary`] for a text with an invented value, for an empty text, and for another
-    /// checkpoint than the last one; [`InputError::HostOnly`] on a member.
+    /// [`InputError::Summary`] for a text with an invented value, for an empty text, and if no summary of this
+    /// checkpoint is wanted; [`InputError::HostOnly`] on a member.
     pub fn supply_summary(
         &mut self,
         checkpoint: u64,

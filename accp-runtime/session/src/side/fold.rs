@@ -37,7 +37,8 @@ struct Fold<S, J> {
     /// The version of this format.
     version: u32,
     state: S,
-    /// The last position of the log. A member that has just joined may not have reached it.
+    /// The last position of the log on this side. The state may be ahead of this position, because a member starts
+    /// from a fold of the host.
     received: u64,
     /// The running hash at the position of the fold.
     #[serde(default)]

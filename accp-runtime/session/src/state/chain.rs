@@ -28,8 +28,8 @@ const CANCELLED: usize = 1024;
 /// The greatest number of frames of each member that an `aid` can name. The first frames of open
 /// chains do not count.
 const FRAMES: usize = 1024;
-/// The greatest number of frames of cancelled chains that a later `aid` may name, for each member
-/// that cancelled.
+/// The greatest number of frames of cancelled chains that a later `aid` may name, for each member that cancelled such
+/// chains.
 const CUT: usize = 4096;
 /// The greatest number of requests of a chain that are for one member and have no answer.
 pub(crate) const ASKED: usize = 64;
@@ -84,7 +84,7 @@ pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
 }
 
 impl Chains {
-    /// Returns whether the frame of an application belongs to a cancelled chain, or one below it.
+    /// Returns whether the frame of an application belongs to a cancelled chain, or to a chain below a cancelled one.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
         self.look_up(frame).0
     }
@@ -170,11 +170,12 @@ impl Chains {
         positions
     }
 
-    /// Returns the members that may send this frame, besides the host and supervisors. It is judged by the rule by
-    /// which askers read it ([`Scanned::answers`]): the request that its `aid` names is answered, in whichever chain
-    /// it is. A frame without `aid` answers all requests of its chain, and so does each piece of a stream. Of each asker whose
-    /// requests in the chain are for one member, it has to come from such a member. The member that began the chain may
-    /// stream into it and end it, too; another asker may answer other requests of the chain.
+    /// Returns the members that may send this frame, besides the host and supervisors. The rule is the one by which
+    /// askers recognise answers ([`Scanned::answers`]). If the `aid` of the frame names an open request for one
+    /// member, in any chain, only this member may send the frame. A frame without an `aid` answers all requests of
+    /// its chain, and so does each piece of a stream. For each other asker whose requests in the chain are for one
+    /// member each, the frame has to come from one of these members. The member that began the chain may also stream
+    /// into it and end it.
     pub(crate) fn answerers(&self, frame: &Scanned<'_>, from: MemberId) -> Answerers {
         let streams = frame.intent == Intent::STREAM;
         if !frame.ends() && !streams {
@@ -204,7 +205,8 @@ impl Chains {
     /// Returns the open request for one member that has this id, with its chain.
     fn asked_by_id(&self, mid: &Mid) -> Option<(&Mid, &Asked)> {
         let near = self.open.get_key_value(self.chain_of(mid));
-        // The chains of most frames are known. The open requests of a member with more frames are found, too.
+        // The state knows the chains of most frames. If a member has made too many frames for that, all open chains
+        // are searched.
         let others = near.is_none().then_some(&self.open);
         let mut chains = near.into_iter().chain(others.into_iter().flatten());
         chains.find_map(|(chain, open)| {
@@ -324,8 +326,8 @@ impl Chains {
         }
     }
 
-    /// Ends the requests that a frame answers, as their askers read it, and their chain, unless the chain still has
-    /// requests for one member.
+    /// Ends the requests that a frame answers by the rule of [`Scanned::answers`]. Also ends their chain, unless the
+    /// chain still has open requests for one member.
     fn end(&mut self, frame: &Scanned<'_>, chain: &Mid, sender: MemberId) {
         let aid = frame.aid();
         let named = aid.as_ref().and_then(|aid| self.asked_by_id(aid));

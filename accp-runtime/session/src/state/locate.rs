@@ -12,7 +12,8 @@ use accp_frame::Value;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Located {
-    /// In the state of the session: this value. Outside checkpoints, the path is not yet followed.
+    /// In the state of the session: this value. The path of the reference has been followed only if the value is from
+    /// a checkpoint.
     Here(Value<'static>),
     /// The frame in hot state, without its metadata.
     Hot(String),
@@ -20,7 +21,7 @@ pub enum Located {
     Log(u64),
     /// The value under this key in the store.
     Cold(String),
-    /// The cold state under this key, of another session, in the store.
+    /// The frame or value under this key in the cold state of another session, which the store has.
     Foreign {
         /// The other session.
         session: String,

@@ -28,8 +28,7 @@ impl Names {
         self.of.is_empty()
     }
 
-    /// Gives a name to a member, unless it belongs to one already. Returns the name that is
-    /// forgotten for it.
+    /// Gives a name to a member, unless it belongs to one already. Returns the name that is forgotten to make room.
     pub(crate) fn bind(&mut self, name: &Mid, member: MemberId, most: usize) -> Option<Mid> {
         if self.of.contains_key(name) {
             return None;

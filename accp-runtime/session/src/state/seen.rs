@@ -24,7 +24,7 @@ pub(crate) struct ConsumedId {
 pub(crate) struct SeenSet {
     /// The newest run of each sender. Only this run grows.
     open: ByMember<(u64, Run)>,
-    /// The first ids of these runs, ascending, each with its sender.
+    /// The first ids of the runs in `open`, ascending, each with its sender.
     starts: Vec<(u64, MemberId)>,
     /// All other runs, by their first id.
     runs: BTreeMap<u64, Run>,
@@ -46,7 +46,7 @@ struct Run {
     dropped: bool,
 }
 
-/// A run as a snapshot holds it, without names.
+/// A run as a snapshot holds it: as a list of values, without the names of the fields.
 type RunParts = (u64, u32, u32, MemberId, bool);
 
 impl From<Run> for RunParts {
@@ -99,7 +99,8 @@ impl Packed {
     }
 }
 
-/// Returns the key of an id. Ids of decimal digits alone count up as decimal numbers.
+/// Returns the key of an id. An id that has only decimal digits becomes their decimal number, so that ids which count
+/// up have consecutive keys.
 fn key(bits: u64) -> u64 {
     decimal(bits).unwrap_or(bits | 1 << 48)
 }
@@ -214,8 +215,8 @@ impl SeenSet {
         all.into_iter().flatten().filter(|id| *id >= first).max()
     }
 
-    /// Returns the ids for a snapshot. `None` if they are not of few agents that count up: a snapshot would then be as
-    /// long as the log.
+    /// Returns the ids for a snapshot. `None` if the ids take too many runs, because many agents made them or because
+    /// they do not count up. A snapshot with them could be as long as the log.
     pub(crate) fn to_ids(&self) -> Option<Ids> {
         let all = self.starts.len() + self.runs.len() + self.singles.len();
         if all > MOST_RUNS || !self.names.is_empty() {
@@ -230,7 +231,7 @@ impl SeenSet {
         })
     }
 
-    /// Returns the ids of a snapshot.
+    /// Returns the set of the ids in a snapshot.
     pub(crate) fn from_ids(ids: Ids) -> Self {
         let mut set = Self::default();
         for (start, run) in ids.open {
@@ -293,7 +294,7 @@ mod tests {
                 let place = ConsumedId { sender, sequence: sequence as u64, dropped: *dropped };
                 set.insert(mid, place);
                 model.insert(mid.clone(), place);
-                // A restart at each place, from a snapshot if it can hold the ids.
+                // At some places, the set is restored from a snapshot, if a snapshot can hold the ids.
                 if restarts[sequence % restarts.len()] && let Some(ids) = set.to_ids() {
                     let text = serde_json::to_string(&ids).unwrap();
                     set = SeenSet::from_ids(serde_json::from_str(&text).unwrap());

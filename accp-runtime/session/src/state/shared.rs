@@ -15,10 +15,9 @@ use accp_frame::{
 
 /// The values of the shared state at a version, by key; `$ctx.key` names one of them.
 ///
-/// Version 0 is the empty state. Every update makes a new version. An update for another version
-/// than the one held changes nothing. In the draft the version is the number of the last checkpoint
-/// plus one, so that two updates after one checkpoint could not be told apart. Here a checkpoint
-/// names the version that it covers
+/// Version 0 is the empty state. Every update makes a new version. An update that was made for another version than
+/// the present one changes nothing. In the draft the version is the number of the last checkpoint plus one, so that
+/// two updates after one checkpoint could not be told apart. Here a checkpoint names the version that it covers
 /// ([`Checkpoint::version`](accp_context::Checkpoint::version)).
 ///
 /// ```
@@ -86,9 +85,9 @@ pub enum StateUpdate<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The update was made for another version than the one held.
+    /// The update was made for another version than the present one.
     Version {
-        /// The version held.
+        /// The present version of the state.
         held: u64,
         /// The version that the update would make.
         offered: u64,
@@ -126,14 +125,14 @@ impl SharedState {
         self.bytes
     }
 
-    /// Makes the version of `update`, if it follows the version held and the new state has at most
-    /// `limit` bytes.
+    /// Makes the version of `update`, if this version follows the present one and the new state has at most `limit`
+    /// bytes.
     ///
     /// A delta must be for the next version. A full state may be for any later version, because it
     /// does not build on an earlier one. The host of a session takes only the next million versions.
     ///
     /// # Errors
-    /// E2001 with the version held, or E2003; then nothing has changed.
+    /// E2001 with the present version, or E2003; then nothing has changed.
     pub fn apply(&mut self, update: StateUpdate<'_>, limit: usize) -> Result<(), StateError> {
         let change = self.check(update, limit)?;
         self.make(change);
@@ -221,8 +220,8 @@ impl SharedState {
         }
     }
 
-    /// Returns the update that makes the next version hold exactly the entries of `target`. The
-    /// delta has no changes if the state holds them already.
+    /// Returns the update that makes the next version hold exactly the entries of `target`. The delta has no changes
+    /// if the state already has these entries.
     ///
     /// ```
     /// use accp_runtime::session::SharedState;
@@ -261,9 +260,9 @@ impl<'a> StateUpdate<'a> {
     /// Reads a frame `sync:state`. Skips params other than version, delta and state.
     ///
     /// # Errors
-    /// E1001 when the text breaks the grammar or a param stands twice; a delta beside a state
-    /// counts as twice. E1004 for another frame, a version that is not an integer from 0, changes
-    /// that are not a map, and missing params.
+    /// E1001 when the text breaks the grammar or a param stands twice; a frame with a delta and a state counts as
+    /// such. E1004 for another frame, a version that is not an integer from 0, changes that are not a map, and
+    /// missing params.
     pub fn decode(text: &'a str) -> Result<Self, DecodeError> {
         let mut r = Reader::new(text, UNBOUNDED)?;
         let header = r.header()?;
@@ -379,7 +378,7 @@ impl fmt::Display for StateError {
 
 impl std::error::Error for StateError {}
 
-/// Returns whether the value removes its key: a null, or the string that the draft writes for it.
+/// Returns whether the value removes its key: null, or the string that the draft writes for null.
 fn is_removal(value: &Value<'_>) -> bool {
     matches!(value, Value::Null) || value.as_str() == Some("null")
 }

@@ -53,8 +53,8 @@ fn value_of(schema: &Json) -> Value<'static> {
     Value::from_data(&schema).into_owned()
 }
 
-/// Returns a registry with the schemas that a peer of the draft alone has sent, without those whose codes the other
-/// registry already has.
+/// Returns a registry with the schemas that a peer of the draft alone has sent, without those whose codes the
+/// registry `own` already has.
 ///
 /// # Errors
 /// The fault of the schemas.
@@ -120,7 +120,7 @@ fn schema_of(change: &Change) -> Option<&str> {
     change.pointer.split('/').nth(2)
 }
 
-/// Returns the registry with the schemas of a peer.
+/// Returns the registry of this side with the schemas of a peer added.
 ///
 /// # Errors
 /// How the schemas clash, or that they are too large together: then no peer could fetch them.
@@ -152,7 +152,7 @@ pub(crate) fn checkpoint(digest: &Digest) -> Map<'static> {
     .collect()
 }
 
-/// Returns the keys of the first values that a frame refers to as a whole, each with the place of its
+/// Returns the keys of at most [`REPLACED`] values that a frame refers to without a path, each with the place of its
 /// reference.
 pub(crate) fn values(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
     let found = places(text).filter_map(|(at, key)| {

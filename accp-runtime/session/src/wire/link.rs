@@ -120,7 +120,7 @@ pub struct PeerError {
     pub retry: bool,
     /// With E3003: the `seq` that is due.
     pub expected_sequence: Option<u64>,
-    /// With E2001 on a delta: the version that is held.
+    /// With E2001 on a delta: the version of the shared state that the sender of the error has.
     pub version: Option<u64>,
     /// With E3002: the sender of the frame that has this id.
     pub holder: Option<MemberId>,
@@ -158,7 +158,7 @@ fn number(value: Option<&Value<'_>>) -> Option<u64> {
     }
 }
 
-/// Returns the text of a param. Digits without a mark read as an integer.
+/// Returns the text of a param. A text that has only digits and no mark was read as an integer.
 fn text(value: Option<&Value<'_>>) -> Option<String> {
     match value? {
         Value::String(text) => Some(text.to_string()),
@@ -338,7 +338,7 @@ pub(crate) fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
 }
 
 impl PeerError {
-    /// Returns whether another number is due. Such an error is out of date when the host goes on.
+    /// Returns whether another number is due. Such an error is out of date once the host has taken a later frame.
     pub(crate) fn is_about_turn(&self) -> bool {
         self.code == ErrorCode::SEQUENCE_GAP
     }
@@ -454,7 +454,8 @@ impl Piece {
     }
 }
 
-/// Returns an id for a place without a type. An id of digits alone becomes an unmarked integer.
+/// Returns an id for a place without a type. An id that has only digits becomes an integer, because it needs a mark
+/// as a text.
 pub(crate) fn mid_value(mid: &Mid) -> Value<'static> {
     let text = mid.to_string();
     if Value::from(text.as_str()).to_string() == text {

@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Refuses an id that a frame of this sender has consumed, under this number.
+    /// Refuses an id that another frame has consumed before: a frame of `holder`, with this `seq`.
     pub(crate) fn duplicate(holder: MemberId, sequence: u64) -> Self {
         let expected = "a message id that was not used before";
         Self {

@@ -124,8 +124,8 @@ impl<'a> Scanned<'a> {
         (ttl > 0) & (end < now.as_secs().saturating_sub(skew))
     }
 
-    /// Returns whether the `ttl` of a frame is over that a side has taken at `at`, by the clock of that side. The frame
-    /// was made before, so no tolerance for clocks is needed.
+    /// Returns whether the `ttl` of the frame is over, by the clock of a side that has taken the frame at `at`. The
+    /// sender made the frame earlier than that, so no tolerance for clocks is needed.
     pub(crate) fn has_outlasted(&self, at: Time, now: Time) -> bool {
         let ttl = self.envelope.ttl.unwrap_or(0);
         ttl > 0 && at.as_secs().saturating_add(ttl) < now.as_secs()
@@ -143,8 +143,8 @@ impl<'a> Scanned<'a> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }
 
-    /// Returns whether the frame ends what the frame `asked` began. Such a frame is `done`, `fail` or `end`. Its
-    /// `aid` is the id of that frame, or it has no `aid` and is in the chain of that frame.
+    /// Returns whether this frame ends the request with the id `asked` in the chain `chain`. It does so if it is
+    /// `done`, `fail` or `end`, and its `aid` is `asked`. Without an `aid`, it has to be in that chain.
     pub(crate) fn answers(&self, asked: &Mid, chain: &Mid) -> bool {
         let is_about = match self.aid() {
             Some(aid) => aid == *asked,

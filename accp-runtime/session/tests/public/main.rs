@@ -1,4 +1,4 @@
-//! The public parts of a session, each by itself.
+//! Tests of public types and functions that need no session.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,4 @@
-//! Pieces that come in any order.
+//! Tests of [`PiecesInOrder`] with pieces that come in any order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Frames in parts.
+//! Splits frames into parts, and joins the parts again.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Handlers by the type of their frames.
+//! Tests that a [`Router`] hands each frame to the handler for its type.
 
 use accp_registry::Registry;
 use proptest::prelude::*;

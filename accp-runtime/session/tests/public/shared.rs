@@ -8,7 +8,7 @@ use accp_frame::EncodeOptions;
 use accp_frame::{Limits, Map, Value};
 use accp_session::*;
 
-/// Returns whether the value removes its key: a null, or the string that the draft writes for it.
+/// Returns whether the value removes its key: null, or the string that the draft writes for null.
 fn is_removal(value: &Value<'_>) -> bool {
     matches!(value, Value::Null) || value.as_str() == Some("null")
 }

@@ -5,9 +5,9 @@ use super::unicode::class;
 
 /// Returns the last cut of a text that is at or after the byte `from`, or directly before the last character.
 ///
-/// The text before the cut has the same pieces whatever follows the cut, and the text after it has the same pieces
-/// whatever comes before. For each alternative of the patterns ends at the character after the cut, and none looks
-/// further ahead.
+/// The text before the cut has the same pieces whatever follows the cut, and the text after the cut has the same pieces
+/// whatever comes before the cut. The reason is that each alternative of the patterns ends at the character after the
+/// cut, and that no alternative looks further ahead.
 pub(crate) fn last_cut(text: &str, from: usize) -> Option<usize> {
     let mut starts = text.char_indices().rev().map(|(at, _)| at);
     let mut behind = starts.next()?;
@@ -33,8 +33,8 @@ fn is_cut(text: &[u8], before: usize, behind: usize) -> bool {
         (Class::Number, Class::Number) => false,
         (Class::Number, _) => true,
         // If a run of white space is followed by another character, the last space of the run is a piece of its
-        // own. At the end of a text, it belongs to the run. So the cut before a number is certain only if no space
-        // comes before it.
+        // own. At the end of a text, the last space belongs to the run. So the cut before a number is certain only if
+        // no space comes before the number.
         (_, Class::Number) => left != Class::Space,
         // Such a space can be after the first character of a piece only if the piece is a run of white space.
         (_, Class::Space) => !left.is_space(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The number of bits that choose the slot of a key. A slot keeps only the other bits of the key, so it also has
 /// room for the length and the count.
 const PLACE: u32 = 14;
-/// An odd number, so that two keys never have the same product.
+/// A factor for keys. It is odd, so that two different keys never have the same product.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Slots for the counts of recent pieces. A slot is one word, so threads share the slots without a lock: if a slot
@@ -46,7 +46,7 @@ impl Memo {
         (kept & !0xf == slot.mark).then_some((kept & 0xf) as usize)
     }
 
-    /// Stores the count of a piece. It replaces the piece that was in the slot.
+    /// Stores the count of a piece. The piece replaces the piece that was in the slot.
     pub(crate) fn keep(&self, slot: Slot, count: usize) {
         self.0[slot.place].store(slot.mark | count as u64, Ordering::Relaxed);
     }

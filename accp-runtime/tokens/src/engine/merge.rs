@@ -1,14 +1,15 @@
 //! Finds the tokens of a piece that is not a token itself.
 //!
-//! The encoding joins bytes into tokens. Of all neighbours that make a token, it joins those with the lowest rank,
-//! and of several with this rank the first. It repeats this until no two neighbours make a token. A walk from left
-//! to right leads to the same tokens, because of two facts (the crate `bpe` found this way):
+//! The encoding joins bytes into tokens. Among the pairs of neighbours that make a token, it joins the pair whose token
+//! has the lowest rank, and the first of several such pairs. It repeats this until no two neighbours make a token. A
+//! walk from left to right leads to the same tokens, because of two facts (the authors of the crate `bpe` found this
+//! way):
 //!
-//! - Every token was joined from two parts. They are always the same two, because only the bytes of the token
+//! - Every token was joined from two parts. A token always has the same two parts, because only the bytes of the token
 //!   decide how these bytes are joined.
 //! - A sequence of tokens is the result for a text if and only if each two neighbours are the result for their own
-//!   bytes. For the first join across a border between two tokens joins the two parts at this border, and it would
-//!   do so for these two tokens alone, too.
+//!   bytes. The reason is that the first join across a border between two tokens joins the two parts at this border.
+//!   The same join would happen in a text of only these two tokens.
 //!
 //! So the walk takes the longest token that fits its neighbour on the left, and goes back where no token fits.
 
@@ -18,7 +19,7 @@ use super::table::{LONGEST, Table};
 /// The longest piece whose tokens are kept on the stack.
 const SHORT: usize = 128;
 
-/// The indexes that the walk needs beside the table. They are built for the first piece that is not a token.
+/// The indexes that the walk needs in addition to the table. They are built for the first piece that is not a token.
 pub(crate) struct Merges {
     pairs: Pairs,
     lengths: Lengths,
@@ -218,8 +219,8 @@ impl Pairs {
     }
 
     /// Returns whether the encoding makes these two tokens of their bytes. It does if no join across their border
-    /// comes before the joins that made them. This function takes those joins back, the last one first, and looks
-    /// at the two parts at the border each time.
+    /// comes before the joins that made the two tokens. This function undoes the joins that made the tokens, the last
+    /// join first, and looks at the two parts at the border each time.
     fn hold(&self, table: &Table, mut left: u32, mut right: u32) -> bool {
         // A join across the border comes first if its rank is below this limit.
         let mut limit = u32::MAX;

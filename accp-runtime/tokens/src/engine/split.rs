@@ -128,7 +128,7 @@ fn cased(text: &[u8], start: usize) -> Cased {
         }
     }
     match both {
-        // `U*` gives the capitals after this character back, so that `L+` can match the character.
+        // `U*` gives back this character and the capitals after it, so that `L+` can match the character.
         Some(end) => Cased::Whole(end),
         None if end > start => Cased::Capitals(end),
         None => Cased::None,

@@ -1,4 +1,4 @@
-//! The tokens of an encoding, as they stand in the binary.
+//! The tokens of an encoding, in the form that they have in the binary.
 //!
 //! A file begins with a head of 129 rows, one for each length of a token. A row has four numbers, each a `u32` in
 //! little-endian order: where its pilots begin, how many pilots there are, where its records begin, and how many
@@ -7,8 +7,8 @@
 //! the bucket to a record of its own. So there is nothing to build or to unpack, and a lookup reads one pilot and
 //! one record.
 //!
-//! Row 0 has no tokens. Its records are the two parts of each token, in the order of ranks: five bytes for a token,
-//! with 20 bits for each part. Both parts of a one-byte token are the token itself.
+//! Row 0 has no tokens. Its records are the ranks of the two parts of each token, in the order of ranks: five bytes for
+//! a token, with 20 bits for each part. Both parts of a one-byte token are the token itself.
 
 use super::key;
 

@@ -15,7 +15,8 @@
 //! | others | 1,600 | an estimate |
 //!
 //! - [1] OpenAI, Images and vision, "Calculating costs", read on 2026-11-28.
-//! - [2] The factor 1.2 is published for models from gpt-5.6 on. It is taken from gpt-5.4 on, which is the safe side.
+//! - [2] The factor 1.2 is published for models from gpt-5.6 on. This file uses it from gpt-5.4 on: a price that is too
+//!   high does less harm than a price that is too low.
 //! - [3] Anthropic, Vision, as of 2025. The page of 2026 counts patches of 28 x 28 for these models too, up to 1,568:
 //!   at most 5 % fewer.
 //! - [4] Anthropic, Vision, "Resolution tiers", read on 2026-11-28.
@@ -48,7 +49,7 @@ const VIDEO: u64 = 300;
 const BYTES: u64 = 4;
 
 /// The prices of a provider for pictures, documents, sounds and other media. The formulas, their sources and dates
-/// stand in one table at the head of this type's file and in `docs/context.md`.
+/// are in a table at the beginning of this type's file and in `docs/context.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaPrices {
     image: Image,

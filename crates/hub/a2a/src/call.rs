@@ -138,8 +138,8 @@ fn params<T: DeserializeOwned>(params: Option<Value>) -> Result<T, A2AError> {
         .map_err(|error| fault::of_field("params", &error.to_string(), []))
 }
 
-/// Checks that the fields of the params have names. serde would take a list for an object, with its items as the
-/// fields in the order of the Rust type.
+/// Checks that the fields of the params have names. serde would accept a list in the place of an object, and read the
+/// items as the fields, in the order of the Rust type.
 fn check_names(params: &Value) -> Result<(), A2AError> {
     let expected = "expected an object, whose fields have names";
     if !params.is_object() {

@@ -8,19 +8,20 @@ use accp_client::{Principal, address_part};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where clients find the router, without the session and the agent:
-    /// `https://hub.example/a2a`. The cards of agents name it.
+    /// The URL at which clients find the router, without the session and the agent: `https://hub.example/a2a`. The
+    /// cards of agents name this URL.
     pub url: String,
-    /// The time for which a call that waits for the end of a task may wait: 60 seconds by default. After
-    /// that the client gets the task as it is.
+    /// The longest time that a call waits for the end of its task: 60 seconds by default. After that, the client gets
+    /// the task as it is.
     pub wait: Duration,
-    /// An agent for which no request comes for this time is dropped: 30 minutes by default. An agent is dropped
-    /// at once when the right of the principal that opened it ends. The next request opens it again.
+    /// The router drops an agent that gets no requests for this time: 30 minutes by default. If the right of the
+    /// principal that opened an agent ends, the router drops the agent at once. The next request opens the agent
+    /// again.
     pub idle: Duration,
     /// The most bytes of a request: 1 MiB by default.
     pub body: usize,
-    /// The most bytes of the frames in one answer, without the values in the place of their references: 8 MiB by
-    /// default. An answer leaves out the oldest frames first, and says so.
+    /// The most bytes of the frames in one answer: 8 MiB by default. Values that replace references do not count. An
+    /// answer leaves out the oldest frames first, and says so.
     pub answer: usize,
 }
 

@@ -20,9 +20,9 @@ const LEAST: usize = 8;
 /// Limits the frames of one answer, and the values that replace references in them. A value counts once for each place
 /// where it is put.
 pub(crate) struct AnswerQuota {
-    /// Bytes of frames.
+    /// The bytes that further frames may take.
     frames: usize,
-    /// Bytes of values.
+    /// The bytes that further values may take.
     bytes: usize,
     reads: usize,
 }
@@ -37,7 +37,7 @@ impl AnswerQuota {
         }
     }
 
-    /// Counts a frame. Returns whether it fits. After the first frame that does not fit, none does.
+    /// Counts a frame. Returns whether it fits. After the first frame that does not fit, no later frame fits.
     pub(crate) fn count_frame(&mut self, text: &str) -> bool {
         let left = self.frames.checked_sub(text.len());
         self.frames = left.unwrap_or_default();
@@ -51,8 +51,8 @@ impl AnswerQuota {
         has_room
     }
 
-    /// Counts a value for each of these places. Returns whether it fits. After the first value that does not fit,
-    /// no more values are read, so that reading is limited, too.
+    /// Counts a value once for each of `places` places. Returns whether the value fits. After the first value that
+    /// does not fit, no more values are read, so that reading is limited, too.
     fn count_value(&mut self, value: &Value<'_>, places: usize) -> bool {
         let left = self.bytes.checked_sub(size(value).saturating_mul(places));
         self.bytes = left.unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) async fn with_values<'t>(
     whole.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Reads each value once, if it fits in all of its places.
+/// Reads each value once, and returns the values that fit. `keys` has the number of places for each value.
 async fn read(
     keys: BTreeMap<String, usize>,
     log: &Log,

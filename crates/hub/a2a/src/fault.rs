@@ -8,8 +8,8 @@ use accp_client::{Busy, Error};
 use accp_frame::{DecodeError, ErrorCode};
 use serde_json::Value;
 
-/// The number of an error for a call that works later. JSON-RPC leaves this number to servers, and A2A begins at
-/// -32001.
+/// The code of an error for a call that the client may repeat later. JSON-RPC leaves this code to servers, and the
+/// codes of A2A begin at -32001.
 const LATER: i32 = -32000;
 /// The type of a detail that says when to call again.
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
@@ -42,7 +42,8 @@ pub(crate) fn of_push() -> A2AError {
     A2AError { message, ..error }
 }
 
-/// Makes the error for a call that works later: the caller has used up a limit, or the hub takes nothing now.
+/// Makes the error for a call that the client may repeat later: the caller has used up a limit, or the hub accepts no
+/// calls now.
 fn of_busy(busy: &Busy) -> A2AError {
     let seconds = busy.seconds();
     let reason = if busy.is_limit {
@@ -126,7 +127,7 @@ pub(crate) fn of_agent(error: &Error) -> A2AError {
     A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
 }
 
-/// Makes the error for a caller that is not let in as the agent.
+/// Makes the error for a caller that may not act as the agent.
 pub(crate) fn of_caller(error: &Error) -> A2AError {
     let refused = A2AError::invalid_request(error.to_string());
     match error.code() {
@@ -138,8 +139,8 @@ pub(crate) fn of_caller(error: &Error) -> A2AError {
     }
 }
 
-/// Writes an error for JSON-RPC. The types of A2A derive the reason of an `ErrorInfo` from the number of the error,
-/// and A2A has no number for a limit. So the reason of the error itself takes its place.
+/// Writes an error for JSON-RPC. The types of A2A derive the reason of an `ErrorInfo` from the error code, and A2A
+/// has no code for a limit. So this function writes the reason that the error itself names.
 pub(crate) fn to_json_rpc(error: &A2AError) -> JsonRpcError {
     let mut written = error.to_jsonrpc_error();
     let mut details = error.details.iter().flatten();

@@ -6,9 +6,9 @@ use accp_session::Mid;
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 pub(crate) const TEXT: &str = "text/plain";
-/// The pair of a frame's metadata that names the agent that a request is for.
+/// The key in a frame's metadata whose value names the agent that gets the request.
 pub(crate) const TO: &str = "to";
-/// A text of at most this many bytes fits in a frame, in any script. Longer text goes by reference.
+/// A text of at most this many bytes fits in a frame, whatever characters are escaped. Longer text goes by reference.
 pub(crate) const LONG: usize = 16 << 10;
 
 /// Options for frames in which values may have replaced references. They need no limits, because the size of the
@@ -68,7 +68,7 @@ impl<'a> TaskFrame<'a> {
         chain.or(envelope.msg_id.as_deref())
     }
 
-    /// Returns the id of the message that caused this one.
+    /// Returns the id of the frame that caused this frame.
     pub(crate) fn cause(&self) -> Option<Mid> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }

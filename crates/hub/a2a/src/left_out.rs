@@ -21,8 +21,9 @@ pub(crate) struct LeftOut {
     pieces: BTreeMap<String, usize>,
 }
 
-/// Returns the frames of a task in their order, each with whether the answer shows it: the last `wanted` messages, and
-/// the artifacts if they are wanted. The newest frames come first into the quota, so the oldest are left out.
+/// Returns the frames of a task in their order. The flag of each frame says whether the answer shows the frame: the
+/// answer shows the last `wanted` messages, and the artifacts if `has_artifacts` is true. The newest frames use the
+/// quota first, so the answer leaves out the oldest frames.
 pub(crate) fn newest(
     entries: Vec<(Entry, FrameRole)>,
     mut wanted: usize,
@@ -75,8 +76,8 @@ impl LeftOut {
         Some(HashMap::from([(LEFT_OUT.to_owned(), told)]))
     }
 
-    /// Returns the metadata of the stream of an agent: how many of its first parts are left out. `None` if it has
-    /// them all.
+    /// Returns the metadata of the stream of an agent: how many of its first parts are left out. `None` if the answer
+    /// has all parts of the stream.
     pub(crate) fn of_stream(&self, agent: &str) -> Option<HashMap<String, Value>> {
         let parts = *self.pieces.get(agent)?;
         Some(HashMap::from([(LEFT_OUT.to_owned(), json!(parts))]))

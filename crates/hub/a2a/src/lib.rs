@@ -61,8 +61,8 @@
 //! | ST frames of an agent | parts of the artifact `stream-AGENT`, one to one |
 //! | the session | the context of all its tasks |
 //!
-//! The tasks follow from the log of the session, so that they are there after a restart. Push notifications
-//! are not supported.
+//! The router reads the tasks from the log of the session, so tasks survive a restart. Push notifications are not
+//! supported.
 
 mod call;
 mod card;

@@ -9,7 +9,7 @@ use accp_session::Session;
 /// The source from which the log of a session is read.
 #[derive(Clone)]
 pub(crate) enum Log {
-    /// The hub of the session. Reading there opens no agent and ends none.
+    /// The hub of the session. Reading from the hub neither opens nor ends an agent.
     Hub(Hub),
     /// The agent itself, because the session is in another process.
     Agent(Agent),
@@ -39,7 +39,7 @@ impl Log {
         }
     }
 
-    /// Reads the value behind a reference.
+    /// Reads the value of a reference.
     pub(crate) async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
         match self {
             Self::Hub(hub) => hub.expand(reference).await,

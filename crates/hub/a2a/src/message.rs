@@ -52,7 +52,7 @@ impl ClientMessage {
             return Err(fault::of_field("message.contextId", &text, []));
         }
         if message.message_id.is_empty() {
-            // Messages with one id are one message.
+            // Two messages with the same id and content count as one message, so each message needs an id of its own.
             let text = "expected an id of the message that no other one has";
             return Err(fault::of_field("message.messageId", text, []));
         }
@@ -159,9 +159,9 @@ impl Content {
         }
     }
 
-    /// Returns the name of the chain that this message begins. If the client sends the message again, it gets the
-    /// same name. The first letter of the name begins no message id of a session. The rest is digits, because
-    /// these take half as many tokens, and each frame of the task has the name.
+    /// Returns the name of the chain that this message begins. A repeated message gets the same name. No message id
+    /// of a session begins with the first letter of this name. The rest of the name is digits: each frame of the task
+    /// has the name, and digits take half as many tokens as letters.
     pub(crate) fn chain(&self, agent: &str, message_id: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
@@ -207,8 +207,8 @@ impl Content {
     }
 }
 
-/// Reads one frame of a client, and makes it a frame of this agent, whatever sender it names. Of its metadata
-/// only the time to live and the addressee (`to`) are used.
+/// Reads one frame of a client, and makes this agent the sender, whatever sender the frame names. Of the frame's
+/// metadata, only the time to live and the addressee (`to`) are used.
 fn frame(
     at: usize,
     text: &str,

@@ -20,7 +20,7 @@ pub(crate) struct Tasks {
     pub(crate) index: tokio::sync::Mutex<TaskIndex>,
 }
 
-/// The A2A tasks and the session agent that are open for an agent.
+/// What requests have opened for one agent: the index of its tasks, and the agent itself.
 #[derive(Default)]
 struct Opened {
     tasks: Option<Arc<Tasks>>,
@@ -28,16 +28,16 @@ struct Opened {
     agent: Option<Agent>,
 }
 
-/// The entry of one agent.
+/// The entry of one agent in the pool.
 struct Slot {
     opened: tokio::sync::Mutex<Opened>,
-    /// Held while a message is sent.
+    /// Locked while a request sends a message.
     turn: tokio::sync::Mutex<()>,
     /// When the last request came.
     used: Mutex<Instant>,
-    /// The number of requests. It changes only while the map of slots is locked.
+    /// The number of requests that hold the slot now. It changes only while the map of slots is locked.
     requests: AtomicUsize,
-    /// The task that removes the slot, once something is open.
+    /// The Tokio task that removes the slot later. It starts when the log or the agent is opened.
     end: OnceLock<AbortHandle>,
 }
 
@@ -93,8 +93,8 @@ impl<A: Agents> AgentPool<A> {
 }
 
 impl<A: Agents> SlotGuard<'_, A> {
-    /// Returns the tasks of the agent, without opening it if the session is here. `None`: the agent is not in
-    /// the session, or the session has not begun.
+    /// Returns the tasks of the agent. If the session runs in this process, this does not open the agent. `None`: the
+    /// agent is not in the session, or the session has not begun.
     pub(crate) async fn tasks(&self) -> Result<Option<Arc<Tasks>>, Error> {
         let mut opened = self.slot.opened.lock().await;
         if let Some(tasks) = &opened.tasks {
@@ -228,7 +228,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl<A> Drop for SlotGuard<'_, A> {
-    /// Removes a slot where nothing was opened.
+    /// Removes the slot after its last request, if no request has opened anything.
     fn drop(&mut self) {
         let mut open = lock(&self.pool.open);
         let before = self.slot.requests.fetch_sub(1, Ordering::Relaxed);

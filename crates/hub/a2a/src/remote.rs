@@ -36,7 +36,7 @@ pub struct Remote {
     name: String,
 }
 
-/// A connection to an agent of A2A that is about to be made. See [`Remote::connect`].
+/// A connection to an agent of A2A, which is made when this value is awaited. See [`Remote::connect`].
 #[must_use = "a connection is made when it is awaited"]
 pub struct RemoteConnect {
     agent: Agent,

@@ -18,7 +18,7 @@ use crate::log::Log;
 use crate::stream::StreamOrder;
 use crate::task::{FrameRole, TaskRecord};
 
-/// The artifact that holds the answer.
+/// The id of the artifact that holds the answer.
 const ANSWER: &str = "answer";
 /// The prefix of the ids of artifacts that hold streams. The name of the agent follows.
 const STREAM: &str = "stream-";
@@ -158,7 +158,8 @@ impl Renderer {
         }
     }
 
-    /// Returns an update of the state. Its message is the frame, if the frame explains the state.
+    /// Returns an update of the task's state. If the frame explains the state, the frame is the message of the
+    /// update.
     pub(crate) async fn status_update(
         &self,
         record: &TaskRecord,

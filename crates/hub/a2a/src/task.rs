@@ -66,7 +66,7 @@ impl TaskRecord {
         })
     }
 
-    /// Returns the task as its request began it.
+    /// Returns the task as it was after its request, before all other frames.
     pub(crate) fn at_its_beginning(&self) -> Self {
         Self {
             state: TaskState::Submitted,
@@ -77,7 +77,7 @@ impl TaskRecord {
         }
     }
 
-    /// Takes the next frame of the log. Returns its role; `None` if it is not of this task, or comes
+    /// Takes the next frame of the log. Returns its role; `None` if the frame does not belong to this task, or comes
     /// after the end of the task.
     pub(crate) fn take(&mut self, entry: &Entry, frame: &TaskFrame<'_>) -> Option<FrameRole> {
         if self.state.is_terminal() || entry.position <= self.last {

@@ -61,8 +61,8 @@ impl TaskUpdates {
         Ok(None)
     }
 
-    /// Makes the error for a log that ends before its task, because the session was opened anew, data of it was
-    /// erased, or the server ends.
+    /// Makes the error for a log that ends before its task: because the session was opened anew, because data of the
+    /// session was erased, or because the server ends.
     pub(crate) fn log_ended(&self) -> Error {
         let id = &self.record.id;
         Error::Ended(format!(
@@ -119,8 +119,7 @@ impl TaskUpdates {
                 let update = renderer.artifact_update(record, &entry, role, appends, &mut quota);
                 artifacts.push(StreamResponse::ArtifactUpdate(update.await));
             }
-            // A terminal status ends the client's stream, so the pieces and the answer go before
-            // it.
+            // A terminal status ends the client's stream, so the pieces and the answer go before this status.
             if record.state.is_terminal() {
                 self.ready.extend(artifacts.into_iter().chain(status));
             } else {

@@ -130,8 +130,8 @@ impl<A: Agents> TaskWriter<'_, A> {
         Ok((reader, record))
     }
 
-    /// Sends frames one by one: each after the host has accepted the frame before. `log` begins before the first
-    /// of them.
+    /// Sends frames one by one. Each frame is sent after the host has accepted the previous one. `log` begins before
+    /// the first of these frames.
     async fn send_all(
         &self,
         agent: &Agent,

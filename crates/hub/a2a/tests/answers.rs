@@ -118,7 +118,8 @@ async fn a_frame_is_for_the_agent_that_it_names() {
     server.begin(frames([&named])).await.unwrap();
     let held = to_waiter.recv().await.unwrap();
     assert!(held.cx.inbound().text().contains("content:soup"));
-    // A frame from another session leaves the choice to the host: one agent has it.
+    // With `to:?`, as in a frame from another session, the host chooses the agent. One of the two agents gets the
+    // request.
     let begun = server.begin(frames([&format!("{task}[to:?]")])).await;
     begun.unwrap();
     let first = tokio::select! {
@@ -305,7 +306,7 @@ async fn fields_without_names_are_refused_in_their_place() {
         let expected = "expected an object, whose fields have names";
         assert_eq!(violation["description"], expected, "{answer}");
     }
-    // A list of calls is not a call, and neither are the fields of a call without their names.
+    // The router refuses a list of calls, and a list of the fields of one call without their names.
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks"});
     for body in [json!([call]), json!(["2.0", 7, "ListTasks", {}])] {
         let answer = support::post_body(&server.url, Some("1.0"), body.to_string()).await;

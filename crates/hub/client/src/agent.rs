@@ -53,9 +53,9 @@ impl Agent {
         self.handle.call(Command::Joined).await
     }
 
-    /// Sends a frame. When this returns, the hub has accepted the frame: it is in the log, at the returned
-    /// position. While the link is down this waits, for 60 seconds or [`within`](Sending::within) another time;
-    /// [`queued`](Sending::queued) does not wait for the hub.
+    /// Sends a frame. When this returns, the hub has accepted the frame: it is in the log, at the returned position.
+    /// While the link is down, this waits for at most 60 seconds, or for the time that [`within`](Sending::within)
+    /// sets. [`queued`](Sending::queued) does not wait for the hub.
     ///
     /// # Errors
     /// [`Error::Pending`] when the hub has not taken the frame in time: the frame stays in the outbox, and the
@@ -66,7 +66,7 @@ impl Agent {
         self.send_with(Outbound::owned(frame))
     }
 
-    /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. This also sends a
+    /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. The frame may also be a
     /// [`DynamicFrame`](accp_frame::DynamicFrame).
     ///
     /// # Errors
@@ -75,8 +75,8 @@ impl Agent {
         Sending::new(Arc::clone(&self.handle), outbound)
     }
 
-    /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain: for 60
-    /// seconds, or [`within`](Ask::within) another time. The answer counts as handled.
+    /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain. The wait takes at most 60
+    /// seconds, or the time that [`within`](Ask::within) sets. The answer counts as handled.
     ///
     /// If the future is dropped, or nobody answers in time, the question stays open, and a handler gets a late
     /// answer; [`cancelling`](Ask::cancelling) cancels the question instead. A question that this side could not
@@ -90,7 +90,7 @@ impl Agent {
         self.ask_with(Outbound::owned(frame))
     }
 
-    /// As [`ask`](Self::ask), with the rest of the envelope. This also asks a
+    /// As [`ask`](Self::ask), with the rest of the envelope. The question may also be a
     /// [`DynamicFrame`](accp_frame::DynamicFrame).
     pub fn ask_with<A>(&self, outbound: Outbound<'static>) -> Ask<A> {
         Ask::new(Arc::clone(&self.handle), outbound)
@@ -100,9 +100,9 @@ impl Agent {
     /// handler that was registered first gets it. Handlers are called in the order of the session and run
     /// concurrently: at most 64 frames of an agent are being handled at a time.
     ///
-    /// Frames that no handler takes wait. Those of an agent in the process of its hub wait in the log: at most
-    /// 256 gaps of such frames between handled frames are kept, and the oldest count as handled. Those of other
-    /// agents wait in memory.
+    /// Frames that no handler takes wait. If the agent lives in the process of its hub, they wait in the log. The hub
+    /// remembers at most 256 gaps of such frames between handled frames; beyond that, the frames in the oldest gap
+    /// count as handled. For other agents, the frames wait in memory.
     ///
     /// A handler may get a frame again if the agent was opened again before the frame was marked: then
     /// [`Inbound::redelivered`](accp_session::Inbound::redelivered) is true. A handler gets its own agent from
@@ -286,8 +286,8 @@ impl Cx {
         }
     }
 
-    /// Sends the pieces of a stream in the chain of the frame, each once the piece before is in the store.
-    /// Returns how many pieces there were. The reply comes after the pieces. The agent that asked reads the
+    /// Sends the pieces of a stream in the chain of the frame. Each piece goes out when the previous one is in the
+    /// store. Returns how many pieces there were. The reply comes after the pieces. The agent that asked reads the
     /// pieces by [`Ask::pieces`].
     ///
     /// # Errors

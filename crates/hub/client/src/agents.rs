@@ -21,9 +21,9 @@ pub use trust::{TrustPath, address_part};
 /// service learns who asks from the principal alone, and not from a path, a header or the id of a session. A
 /// server that trusts everybody makes the principal from the path: [`TrustPath`].
 ///
-/// The request counts as open as long as its principal lives. So work that goes on after its client has gone
-/// keeps the principal to the end, and ends when the principal's right is [over](Self::over). An object that
-/// serves many requests keeps the principal [beyond its request](Self::beyond_its_request).
+/// The request counts as open as long as its principal lives. So work that goes on after its client has gone must
+/// keep the principal until the work ends, and must end when the right of the principal is [over](Self::over). An
+/// object that serves many requests keeps the principal [beyond its request](Self::beyond_its_request).
 ///
 /// ```
 /// use accp_client::Principal;
@@ -57,15 +57,15 @@ pub trait Meter: Send + Sync {
         Box::pin(std::future::pending())
     }
 
-    /// Returns a meter of the same principal that holds nothing for a single request, such as a place among the
-    /// open requests. `None`, the default: this meter holds nothing of that kind.
+    /// Returns a meter of the same principal that keeps nothing occupied for the request, such as a place among the
+    /// open requests. The default is `None`: this meter keeps nothing occupied.
     fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
         None
     }
 }
 
 impl Principal {
-    /// Names an agent of a session. Whoever calls this has made sure that the caller may speak for it.
+    /// Names an agent of a session. The server that calls this has made sure that its client may speak for the agent.
     pub fn new(session: impl AsRef<str>, agent: impl AsRef<str>) -> Self {
         Self {
             session: Arc::from(session.as_ref()),
@@ -179,8 +179,8 @@ pub trait Agents: Send + Sync + 'static {
         async { Ok(true) }
     }
 
-    /// Returns the hub of a session that has begun, for a caller who only reads. This opens no agent. `None`, the
-    /// default: the session is elsewhere, and the agent itself has to read.
+    /// Returns the hub of a session that has begun, for a caller who only reads. This opens no agent. The default is
+    /// `None`: the session is elsewhere, and the caller has to read through the agent.
     ///
     /// # Errors
     /// As [`agent`](Self::agent).

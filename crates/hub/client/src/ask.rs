@@ -51,8 +51,8 @@ impl<A> Ask<A> {
         }
     }
 
-    /// Waits for the answer for this time at most; 60 seconds by default. The wait ends then whatever the agent and
-    /// its store do meanwhile.
+    /// Waits for the answer for this time at most; 60 seconds by default. The wait ends at that time even if the
+    /// agent or its store is held up.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self

@@ -38,7 +38,8 @@ impl Claim {
         Some(taken)
     }
 
-    /// Gives the frame up. If the session has taken it, this returns its id, and the frame goes out.
+    /// Gives the frame up, so that it is not sent. If the session has taken the frame already, returns the id of the
+    /// frame, and the frame goes out.
     pub(crate) fn give_up(&self) -> Option<Mid> {
         let mut claimed = self.claimed();
         if let Claimed::Taken(mid) = &*claimed {

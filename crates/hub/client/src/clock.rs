@@ -12,7 +12,7 @@ pub(crate) fn now() -> Time {
     Time::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
-/// Returns the instant at which it will be this time.
+/// Returns the instant at which the time of day will be `time`.
 pub(crate) fn instant(time: Time) -> Instant {
     let left = time.as_millis().saturating_sub(now().as_millis()).max(0);
     Instant::now() + Duration::from_millis(left.unsigned_abs())

@@ -31,7 +31,7 @@ pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 /// The handlers of an agent. The router chooses one for each frame.
 pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
-/// What looks at a session, or gets the reason why there is none.
+/// A function that looks at the session. If the side has ended, it gets the error instead.
 type Look = Box<dyn FnOnce(Result<&Session, Error>) + Send>;
 
 /// A command of a handle to its side.
@@ -82,7 +82,8 @@ pub(crate) enum Command {
         member: MemberId,
         wire: u64,
     },
-    /// Of a host: an agent has sent this frame without a link. It joins if it has not, and the frame is not refused.
+    /// Of a host: an agent has sent this frame without a link. An agent that is not in the session joins, unless the
+    /// host refuses the frame.
     Post {
         agent: AgentId<'static>,
         text: Vec<u8>,
@@ -107,10 +108,11 @@ pub(crate) enum Command {
         schemas: Box<Registry>,
         done: Done<()>,
     },
-    /// Of a host whose store is an old copy: takes what the copy lacks from the member that has it. Answered with the
-    /// positions.
+    /// Of a host whose store is an old copy: gets the lost entries from the member that has them. Answered with the
+    /// positions of these entries.
     Recover(Done<RangeInclusive<u64>>),
-    /// Of a host: gives the log a new identity, and so goes on without what an old copy lacks.
+    /// Of a host: gives the log a new identity, and so goes on without the entries that an old copy of the store
+    /// lacks.
     Fork(Done<()>),
     /// Of a host: ping a member.
     Ping(MemberId),

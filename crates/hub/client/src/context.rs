@@ -86,10 +86,10 @@ impl fmt::Debug for Replied {
 /// A frame that is being handled, for its handler.
 ///
 /// A handler replies at most once. The reply and the mark that the frame was handled are stored in one commit. A
-/// handler that ends without a reply marks the frame. If the hub refuses the reply, the frame is answered with E9999
-/// instead. A request for its agent alone then gets `end`, unless the
-/// agent has answered in another way. A handler that fails or panics answers with E9999, or with E1003 if the
-/// registry of its agent lacks the schema of the frame.
+/// handler that ends without a reply marks the frame. If the frame is a request for its agent alone, it then gets
+/// `end`, unless the agent has answered in another way. If the hub refuses a reply, the frame is answered with E9999
+/// instead. A handler that fails or panics answers with E9999, or with E1003 if the registry of its agent lacks the
+/// schema of the frame.
 pub struct Cx {
     ticket: Arc<Ticket>,
 }

@@ -135,7 +135,7 @@ impl Error {
     /// ```
     ///
     /// # Errors
-    /// Returns this error itself if it is no [`Error::Failed`]. [`Error::Answer`] when the failure is of another
+    /// Returns this error itself if it is not [`Error::Failed`]. [`Error::Answer`] when the failure is of another
     /// type.
     pub fn frame<F>(&self) -> Result<F, Self>
     where
@@ -159,7 +159,7 @@ impl Error {
         Self::Answer(shown, error)
     }
 
-    /// The side has ended, and the reason is no longer known.
+    /// Makes the error for a side that has ended, if the reason is no longer known.
     pub(crate) fn ended() -> Self {
         Self::Ended("its task is over".to_owned())
     }

@@ -76,7 +76,7 @@ impl Frames {
         }
     }
 
-    /// Returns the entries as a [`Stream`], which ends with the side or its store.
+    /// Returns the entries as a [`Stream`]. It ends when the side has ended, or after an error of the store.
     ///
     /// ```
     /// use accp_client::Hub;

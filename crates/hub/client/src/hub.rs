@@ -156,8 +156,9 @@ impl Hub {
         self.shared.host.call(post).await
     }
 
-    /// Judges the frame with which an agent would begin a session by [`post`](Self::post), and begins nothing. Returns
-    /// the refusal if the session would refuse the frame, as a frame of no session. So a frame that is refused need not leave a session behind.
+    /// Judges the frame with which an agent would begin a session by [`post`](Self::post), without beginning the
+    /// session. If the session would refuse the frame, returns the refusal, in an envelope that belongs to no session
+    /// ([`outside`](crate::outside)). So a caller need not begin a session for a frame that is refused.
     ///
     /// # Errors
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join.
@@ -226,9 +227,9 @@ impl Hub {
         self.shared.host.call(Command::Phase).await
     }
 
-    /// Takes an agent that does not come back out of the session. Returns whether the agent was in the session.
-    /// The hub gives the requests that the agent has not answered to other agents that take such requests, marked
-    /// as redelivered. If the agent does come back, its next [`Agent::connect`] or [`Hub::agent`] lets it in
+    /// Removes an agent from the session, because the agent will not come back. Returns whether the agent was in the
+    /// session. The hub gives the requests that the agent has not answered to other agents that take such requests,
+    /// marked as redelivered. If the agent does come back, its next [`Agent::connect`] or [`Hub::agent`] lets it in
     /// again.
     ///
     /// # Errors
@@ -255,9 +256,9 @@ impl Hub {
             .await
     }
 
-    /// Takes what the store lacks from the member that has it, if the store is an older copy than a member has seen
-    /// ([`Event::RolledBack`](accp_session::Event::RolledBack)). The session has stopped then. Returns the positions of the
-    /// entries that are back, and the session goes on.
+    /// Gets lost entries back from the member that has them, if the store of the hub is an older copy
+    /// ([`Event::RolledBack`](accp_session::Event::RolledBack)). Such a session has stopped, and goes on once the
+    /// entries are back. Returns their positions.
     ///
     /// # Errors
     /// [`Error::Input`] if the store lacks nothing, if no such member is here, or if only a [fork](Self::fork) helps;
@@ -278,8 +279,8 @@ impl Hub {
         self.shared.host.call(Command::Recover).await
     }
 
-    /// Gives the log a new identity, and so goes on without what an older copy of the store lacks. Members that have
-    /// seen more are taken out; their sides have to be opened anew.
+    /// Gives the log a new identity. If the store is an older copy, the session goes on without the entries that the
+    /// copy lacks. The hub removes the members that have these entries; their sides have to be opened anew.
     ///
     /// # Errors
     /// [`Error::Input`], [`Error::Ended`].

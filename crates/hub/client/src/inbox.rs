@@ -39,7 +39,6 @@ impl Inbox {
 
     /// Makes an inbox in which everything up to `through` is handled. After that, up to `begins`, only unanswered
     /// questions are handed out.
-    /// out.
     pub(crate) fn begins(through: u64, begins: u64) -> Self {
         Self {
             begins,
@@ -226,7 +225,7 @@ mod tests {
             if let Ok(inbox) = text.parse::<Inbox>() {
                 let written = inbox.to_string();
                 prop_assert_eq!(written.parse::<Inbox>(), Ok(inbox.clone()).map(|inbox| {
-                    // A range that begins inside the handled part adds nothing.
+                    // If `begins` lies in the part up to `through`, it means nothing, and the text leaves it out.
                     let begins = if inbox.begins > inbox.through { inbox.begins } else { 0 };
                     Inbox { begins, ..inbox }
                 }));

@@ -47,8 +47,8 @@ pub(crate) fn as_outside(error: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns for how many more seconds a frame is valid whose metadata somebody has written by hand: its `ttl` less
-/// the time since its `ts`, and 1 at least. A frame without a `ts` begins now, and a frame without a `ttl` never
+/// Returns the seconds that are left of the `ttl` of a frame whose metadata somebody has written by hand: the `ttl`
+/// less the time since the `ts`, but at least 1. A frame without a `ts` begins now, and a frame without a `ttl` never
 /// expires (draft section 3.5). Use this where the session writes the `ts` of the frame anew.
 ///
 /// ```

@@ -12,7 +12,8 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Failure, read};
 use crate::handle::Handle;
 
-/// A question that was sent. If its chain is to be cancelled, dropping this cancels it.
+/// A question that was sent. If `number` is given, dropping this before the answer comes cancels the chain of the
+/// question.
 pub(crate) struct PendingAnswer {
     side: Arc<Handle>,
     number: Option<u64>,

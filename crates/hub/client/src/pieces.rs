@@ -21,7 +21,7 @@ use crate::pending_answer::PendingAnswer;
 /// piece waits until all earlier pieces have come, or until the answer comes. See
 /// [`PiecesInOrder`](accp_session::PiecesInOrder).
 ///
-/// Pieces count as handled once they are here. Pieces that the program has not read wait in memory. The stream
+/// Pieces count as handled once they have arrived. Pieces that the program has not read wait in memory. The stream
 /// ends with the answer, or when there will be no answer: [`answer`](Self::answer) says why.
 #[must_use = "pieces come to who reads them"]
 pub struct Pieces<P, A> {
@@ -65,8 +65,8 @@ where
     P: FrameFamily,
     for<'a> P::Frame<'a>: IntoOwned<Owned = P>,
 {
-    /// Waits for the next piece. `None` once no more pieces will come. This does the same as [`Stream`], whose
-    /// traits the caller need not import.
+    /// Waits for the next piece. `None` once no more pieces will come. This does the same as `next` of a [`Stream`],
+    /// but the caller need not import a trait.
     ///
     /// # Errors
     /// [`Error::Answer`] when the piece is not a frame of type `P`. The pieces after it still come.

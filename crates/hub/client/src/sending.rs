@@ -36,8 +36,8 @@ impl Sending {
         }
     }
 
-    /// Waits for this time at most; 60 seconds by default. The wait ends then whatever the agent and its store do
-    /// meanwhile.
+    /// Waits for this time at most; 60 seconds by default. The wait ends at that time even if the agent or its store
+    /// is held up.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self

@@ -74,7 +74,7 @@ pub(crate) struct Side {
     durable: Vec<OnDurable>,
     posted: Vec<(Posted, Done<Posted>)>,
     supplied: Vec<(Supplied, Done<Supplied>)>,
-    /// Calls that wait until a host whose store is an old copy has what the copy lacks.
+    /// Calls that wait until a host whose store is an old copy has its lost entries back.
     recovering: Vec<Done<RangeInclusive<u64>>>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
@@ -166,8 +166,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // Handles must learn that this side has ended before the other sides do. Otherwise a link
-        // would end while its host still seems to run, and that counts as replaced.
+        // Handles must learn that this side has ended before the other sides do. Otherwise a link would end while its
+        // host still seems to run, as if another link of the agent had replaced it.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();

@@ -218,7 +218,7 @@ async fn a_question_that_nobody_answers_ends() {
     assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
 }
 
-/// The answer comes while its asker is about to leave, and has not looked.
+/// The answer arrives before its asker stops waiting, but the asker has not taken it yet.
 #[tokio::test]
 async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
     let (planner, dev) = pair().await;
@@ -231,7 +231,8 @@ async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
             break;
         }
     }
-    // The agent works on what it has before it says which registry it has.
+    // Before the agent answers this call, it hands out the frames that have arrived. So the answer has reached the
+    // asker by now.
     for _ in 0..3 {
         planner.registry().await.expect("a registry");
     }

@@ -43,8 +43,8 @@ fn hold_up(committer: &Committer) -> (std::sync::mpsc::Sender<()>, Pending<()>) 
     (open, held)
 }
 
-/// Returns how a wait ends, and after how many seconds. The clock of the test goes on only when everybody waits for
-/// it.
+/// Returns how a wait ends, and after how many seconds. The clock of the test advances only while all tasks wait for
+/// the clock.
 async fn timed<T>(wait: impl Future<Output = T>) -> (u64, T) {
     let began = Instant::now();
     let ended = timeout(3600 * SECOND, wait).await;

@@ -24,7 +24,7 @@ use upstream::Upstream;
 
 /// How many agents ask at the same time.
 const AGENTS: u64 = 8;
-/// The turns of a conversation.
+/// The number of turns of a conversation.
 const TURNS: u64 = 14;
 
 /// The counters that all agents share.
@@ -143,7 +143,7 @@ async fn talk(agent: u64, address: String, counts: Arc<Counts>) {
                     continue;
                 };
                 let status = answer.status();
-                // An answer that breaks off is asked for again.
+                // If an answer breaks off, the agent sends the request again.
                 let Ok(bytes) = answer.bytes().await else {
                     continue;
                 };

@@ -33,8 +33,8 @@ pub(crate) fn error(provider: Provider, status: StatusCode, message: &str) -> Re
     of_json(status, json.to_string())
 }
 
-/// Returns a body of pieces. The client gets all pieces before an error: a server that meets an error at once drops what
-/// it has not sent yet.
+/// Returns a body of these pieces. The client gets all pieces that come before an error. (A server that meets an
+/// error drops the bytes that it has not sent yet, so the body waits before it reports the error.)
 pub(crate) fn body<S>(pieces: S) -> Body
 where
     S: Stream<Item = io::Result<Bytes>> + Send + 'static,

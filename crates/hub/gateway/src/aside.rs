@@ -25,7 +25,7 @@ pub(crate) struct Aside {
     pub(crate) turns: Vec<Turn>,
     /// Calls of the gateway's tool in the last turn, which also calls tools of the client.
     pub(crate) beside: Vec<Beside>,
-    /// The tokens of these turns and calls.
+    /// The tokens of `turns` and `beside`.
     pub(crate) tokens: u64,
 }
 

@@ -3,18 +3,18 @@
 use crate::prices::Prices;
 use crate::usage::Usage;
 
-/// What a request has cost, and what it would have cost with the other list, in tokens of plain input. One of the two
-/// lists is the plain list of the client, and the other one is the list with cheaper forms. One of them was sent.
+/// What a request has cost, and what it would have cost with the other list, in tokens of plain input. The two lists
+/// are the plain list of the client, and the list with cheaper forms. The gateway has sent one of the two.
 ///
-/// The bill of the list that was sent is the provider's own count at its prices. It includes all turns in which the
-/// model has read what had left. The bill of the other list differs by the tokens that only one of the lists has, at
-/// the prices that this request has paid. Tokens in messages that an earlier request had are billed as the beginning
-/// of the list was: read from the cache, if it was. Tokens in new messages are billed as the end of the list was. If
-/// this request changes messages that were sent before, the other list would have been read from the cache. With the
-/// other list, there would have been only the last turn.
+/// The bill of the list that was sent is the provider's own count at its prices. This bill includes all turns in
+/// which the model has read what had left its list. The bill of the other list differs by the tokens that only one of
+/// the lists has, at the prices that this request has paid. Tokens in messages that an earlier request had cost as
+/// much as the beginning of the list: the price of a read, if the beginning was read from the cache. Tokens in new
+/// messages cost as much as the end of the list. If this request changes messages that were sent before, the other
+/// list would have been read from the cache. With the other list, the request would have had only its last turn.
 ///
-/// If a later turn fails, the turns before it have brought nothing. Then the plain list costs what the original request
-/// has cost, if that followed, or else nothing.
+/// If a later turn fails, the turns before it have brought the client nothing. Then the plain list costs as much as
+/// the original request, if the gateway has sent the original, and otherwise nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
     /// What the list that was sent has cost.
@@ -28,16 +28,16 @@ pub struct Bill {
 /// The tokens that only the plain list has, by the gateway's own count. Negative if the other list is longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Removed {
-    /// In messages that an earlier request had.
+    /// The number of these tokens in messages that an earlier request had.
     pub(crate) old: i64,
-    /// In new messages.
+    /// The number of these tokens in new messages.
     pub(crate) new: i64,
     /// Whether the list without these tokens was sent, and not the plain list.
     pub(crate) is_sent: bool,
     /// All tokens of the list that was sent.
     pub(crate) sent: u64,
-    /// Set if the request changes something that a cache has: the tokens of the list that was not sent, and how many
-    /// of these tokens the request before had.
+    /// Set if the request changes something that a cache has. The first number is the tokens of the list that was not
+    /// sent. The second number is how many of these tokens the request before this one had.
     pub(crate) step: Option<(u64, u64)>,
 }
 
@@ -87,8 +87,8 @@ impl Bill {
     }
 
     /// Makes the bill of a request whose turns have brought the client no answer. `original` is the count of the
-    /// original request, if that followed and was answered: the plain list would have cost that alone. Without an
-    /// answer, the client has to ask again, and the plain list costs nothing until then.
+    /// original request, if the gateway has sent the original and got an answer. The plain list would have cost this
+    /// count alone. Without such an answer, the client has to ask again, and the plain list costs nothing until then.
     pub(crate) fn of_failed(turns: &[Usage], original: Option<&Usage>, prices: &Prices) -> Self {
         let cost = turns.iter().map(|usage| cost_of(usage, prices)).sum();
         Self {

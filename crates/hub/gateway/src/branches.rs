@@ -69,7 +69,7 @@ impl Branches {
     }
 
     /// Returns the name of a session: a digest of its owner, with the client's hint or else the beginning of the
-    /// list. Under [`Policy::Shadow`] the name is another one, because the forms of that session are never sent.
+    /// list. Under [`Policy::Shadow`] the digest differs, so the session has another name: its forms are never sent.
     pub(crate) fn name(
         &self,
         policy: Policy,
@@ -152,8 +152,8 @@ impl Branches {
     }
 
     /// Makes a session plain from now on, after the provider has taken the original list of a branch and not the
-    /// changed one. That list stays as the client sends it. The other lists of the session keep their forms, because
-    /// thoughts may be bound to them.
+    /// changed one. This branch's list stays as the client sends it. The other lists of the session keep their forms,
+    /// because thoughts may be bound to these forms.
     pub(crate) fn make_plain(
         &self,
         id: &str,
@@ -234,7 +234,7 @@ impl Branches {
 
     /// Sends an event about a list to those who listen, before the list goes out.
     pub(crate) fn tell(&self, event: String) {
-        // Nobody has to listen.
+        // The result does not matter: it only says whether somebody listens.
         let _ = self.events.send(event);
     }
 
@@ -272,8 +272,8 @@ impl Branches {
         Memory::new(window.clone(), prices, promise)
     }
 
-    /// Returns the branch that a list continues, with this promise, and how many messages of the list the branch had.
-    /// A list that continues only the beginning of a branch gets a new branch with the same forms.
+    /// Returns the branch that a list continues, and how many messages of the list the branch had. The branch gets
+    /// this promise. A list that continues only the beginning of a branch gets a new branch with the same forms.
     pub(crate) fn branch<'s>(
         &self,
         session: &'s mut Session,
@@ -331,7 +331,7 @@ impl Branches {
         let branch = &mut session.branches[at];
         if branch.promise != promise {
             let text = branch.memory.remember();
-            // A memory reads what it has just written.
+            // A memory can read the text that it has just written, so this does not fail.
             if let Ok(memory) = self.memory(prices, promise).recall(&text) {
                 branch.memory = memory;
                 branch.promise = promise;
@@ -347,7 +347,7 @@ impl Branches {
         session.uses = session.uses.max(kept.used);
         session.highest = session.highest.max(kept.number);
         let memory = self.memory(prices, Promise::Append);
-        // If the memory cannot be read any more, the list begins anew.
+        // If the memory cannot be read any more, no branch is opened, and the list begins a new branch.
         if let Ok(memory) = memory.recall(&kept.memory) {
             session.branches.push(Branch {
                 number: kept.number,
@@ -390,8 +390,8 @@ impl Branches {
         Ok(())
     }
 
-    /// If too many branches are open, lets the one rest that was used longest ago. A branch whose answer is under way
-    /// stays open, because only the list of its request has the lines that the model may read.
+    /// If too many branches are open, moves the branch that was used longest ago to rest on disk. A branch whose
+    /// answer is under way stays open, because only the list of its request has the lines that the model may read.
     fn make_room(&self, session: &mut Session) -> Result<(), LedgerError> {
         if session.branches.len() < BRANCHES {
             return Ok(());

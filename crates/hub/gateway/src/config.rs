@@ -32,8 +32,8 @@ pub struct Config {
     pub predict: Policy,
     /// The most tokens of a list. [`Policy::Window`] needs it; with [`Policy::Save`] it is a limit for results alone.
     pub window: Option<u64>,
-    /// The share of the sessions whose requests stay as they are, from 0 to 1. The bills of the other sessions are
-    /// compared with theirs.
+    /// The share of the sessions whose requests stay as they are, from 0 to 1. The report compares the bills of these
+    /// sessions with the bills of the others.
     pub holdout: f64,
     /// Which parts of requests are kept on disk.
     pub keep: Keep,
@@ -108,7 +108,7 @@ pub enum Policy {
     #[default]
     Append,
     /// As `Append`. Old results also lose their middles, where that is free, where it pays, or where the window
-    /// forces it. The model can read what left with a tool that the gateway answers.
+    /// forces it. The gateway gives the model a tool that shows what has left the list.
     Save,
     /// As `Append`. Where a list is larger than the window, results lose their middles, and whole messages leave, the oldest first.
     Window,
@@ -164,10 +164,12 @@ impl FromStr for Policy {
 /// Which parts of requests a gateway keeps on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
-    /// Digests, numbers and names alone. A gateway that keeps nothing changes nothing: its policy has to be off or shadow.
+    /// Only digests, numbers and names. With this setting the gateway may change nothing: its policy has to be off or
+    /// shadow.
     None,
-    /// Also what a session needs to go on with the lists that it has sent: the forms of results, the turns that clients do
-    /// not see, and the messages that stand for those that have left, with words of persons and of agents.
+    /// Also what a session needs to go on with the lists that it has sent: the forms of results, the turns that
+    /// clients do not see, and the summaries in the place of messages that have left. These contain words of persons
+    /// and of agents.
     #[default]
     Cold,
 }

@@ -32,7 +32,7 @@ pub(crate) fn keep_text(digest: &mut Digest) {
     digest[7] |= KEPT;
 }
 
-/// Returns whether both are of the same message.
+/// Returns whether both digests are of the same message, whether or not the message keeps its text.
 pub(crate) fn is_same(one: Digest, other: Digest) -> bool {
     one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
 }

@@ -30,11 +30,11 @@ use crate::unpack::{self, Pieces, Unpack};
 use crate::usage::Watch;
 use crate::weave::{Next, Weave};
 
-/// A whole answer with more bytes is passed on and not read.
+/// The most bytes of a whole answer. A longer answer is passed on and not read.
 const MOST: usize = 32 << 20;
 /// The most bytes of an error of the provider that the client sees as an event.
 const ERROR: usize = 64 << 10;
-/// The most characters of such an error in the ledger.
+/// The most characters that the ledger keeps of an error of the provider.
 const FAULT: usize = 1_000;
 /// How long the gateway goes on to read an answer whose turn is over, so that the connection can be used again.
 const REST: Duration = Duration::from_secs(1);
@@ -130,13 +130,13 @@ pub(crate) struct Expanding {
     pub(crate) record: Record,
 }
 
-/// A whole answer.
+/// The outcome of reading a whole answer.
 pub(crate) enum Whole {
     /// What the client sees.
     Answer(Bytes),
     /// The bytes that came before the answer broke off, and the error.
     Broken(Bytes, io::Error),
-    /// The first bytes of an answer that is too long to be read, and the others.
+    /// The first bytes of an answer that is too long to be read, and the pieces after these bytes.
     Long(Bytes, Pieces),
     /// The provider has answered a later turn with an error, or not at all.
     Failed(Sent),
@@ -178,8 +178,8 @@ impl Kind {
     }
 }
 
-/// Returns why the gateway does not read an answer in which the model may call the tool; `None` if it is an error, or not
-/// packed.
+/// Returns why the gateway does not read an answer in which the model may call the tool. `None` if the answer is an
+/// error, or if the gateway can read it.
 pub(crate) fn unread(answer: &reqwest::Response) -> Option<String> {
     let packed = answer.headers().get(header::CONTENT_ENCODING)?;
     let is_unread = answer.status() == 200 && Unpack::of(answer.headers()).is_none();
@@ -190,7 +190,7 @@ pub(crate) fn unread(answer: &reqwest::Response) -> Option<String> {
     })
 }
 
-/// Returns what a provider says that has answered a later turn with something else than a model's answer.
+/// Returns the error of a provider that has answered a later turn with something else than a model's answer.
 async fn told_instead(answer: reqwest::Response) -> Json {
     let status = answer.status();
     let unread = unread(&answer);
@@ -212,10 +212,10 @@ struct Way {
     expanding: Expanding,
     weave: Weave,
     answer: Pieces,
-    /// Whether the client has seen the end of the answer. Then the rest passes as it comes.
+    /// Whether the client has seen the end of the answer. Then the rest of the stream passes unread.
     is_closed: bool,
     is_over: bool,
-    /// The error that broke the answer off. The client sees it after what came before.
+    /// The error that broke the answer off. The client gets this error after the bytes that came before it.
     error: Option<io::Error>,
 }
 
@@ -349,7 +349,7 @@ impl Expanding {
         Ok(send(&self.app, route, place, Some(body.into())).await)
     }
 
-    /// Ends the answer, and keeps what the client does not see of it.
+    /// Ends the answer, and keeps the part that the client does not see as an aside.
     async fn close(&mut self, weave: &mut Weave, calls: &[Call]) -> Bytes {
         let shown = self.lines(calls.to_vec(), false);
         let (seen, aside_of) = weave.close(&shown);
@@ -375,7 +375,7 @@ impl Expanding {
     }
 }
 
-/// Returns the tokens of an aside.
+/// Returns the number of tokens of an aside.
 fn tokens(aside: &Aside) -> u64 {
     let turns = aside.turns.iter().flat_map(|turn| &turn.items);
     let beside = aside.beside.iter();
@@ -408,8 +408,9 @@ impl Way {
         self.error.take().map(Err)
     }
 
-    /// Takes note that the provider's stream has stopped, and why, if it broke off. If the turn had ended before, it
-    /// counts. Otherwise, the client's stream stops there, too. Returns all bytes that the client sees now.
+    /// Takes note that the provider's stream has stopped. `error` says why, if the stream broke off. A turn that had
+    /// ended before is complete. Otherwise the client's stream stops at the same place. Returns all bytes that the
+    /// client sees now.
     async fn stopped(&mut self, error: Option<io::Error>) -> Bytes {
         let is_closed = self.is_closed;
         let seen = if is_closed {
@@ -421,7 +422,7 @@ impl Way {
             self.expanding.record.breaks();
             self.weave.broken().into()
         };
-        // If the turn was not the last one, the next answer is on its way.
+        // If the answer is not closed now, this turn was not the last one, and the next answer is on its way.
         if self.is_closed {
             self.is_over = true;
             self.expanding.record.entry.whole = error.is_none();

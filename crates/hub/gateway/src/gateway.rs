@@ -77,7 +77,7 @@ pub enum GatewayError {
 }
 
 impl Gateway {
-    /// Listens, with a ledger in a file.
+    /// Makes a gateway that listens at the address of the settings, with its ledger in this file.
     ///
     /// # Errors
     /// [`GatewayError`].
@@ -89,7 +89,8 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Listens, with this ledger. No other gateway may have it.
+    /// Makes a gateway that listens at the address of the settings, with this ledger. No other gateway may use the
+    /// ledger.
     ///
     /// # Errors
     /// [`GatewayError`].

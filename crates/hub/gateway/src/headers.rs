@@ -45,8 +45,8 @@ pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes the headers that are meant for the gateway alone. If the gateway reads the answer (`is_read`), asks for one
-/// that it can read.
+/// Removes the headers that are meant for the gateway alone. If the gateway reads the answer (`is_read`), also asks
+/// for an answer that the gateway can read.
 pub(crate) fn prepare(headers: &mut HeaderMap, is_read: bool) {
     remove_of_connection(headers);
     headers.remove(header::HOST);
@@ -69,7 +69,7 @@ fn is_gzip(part: &str) -> bool {
     name.trim().eq_ignore_ascii_case("gzip") && weight.is_none_or(|weight| weight > 0.0)
 }
 
-/// Returns whether a request asks for a WebSocket. Other protocols that a client offers to change to are not taken.
+/// Returns whether a request asks for a WebSocket. The gateway ignores offers to change to other protocols.
 pub(crate) fn asks_for_socket(parts: &Parts) -> bool {
     let to = parts.headers.get(header::UPGRADE);
     let is_socket = |to: &HeaderValue| to.as_bytes().eq_ignore_ascii_case(b"websocket");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 /// Reads a text.
 ///
 /// # Errors
-/// Why the text is no JSON, or which key is repeated.
+/// Why the text is not JSON, or which key is repeated.
 pub(crate) fn read(text: &str) -> serde_json::Result<Json> {
     serde_json::from_str::<Unique>(text).map(|read| read.0)
 }

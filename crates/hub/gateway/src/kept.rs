@@ -8,15 +8,15 @@ use crate::ledger::{Ledger, Result};
 /// After this many pieces, a branch is written whole again.
 const PIECES: i64 = 64;
 
-/// A branch of a session.
+/// A branch of a session, as the ledger keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Kept {
     pub(crate) number: i64,
-    /// When the session used the branch last: branches are ordered by this number.
+    /// The number of the last request of the session that used this branch. Branches are ordered by this number.
     pub(crate) used: i64,
     /// The time of its last request, in Unix seconds.
     pub(crate) last: i64,
-    /// Eight bytes for each message.
+    /// The digests of the messages, with eight bytes for each message.
     pub(crate) digests: Vec<u8>,
     pub(crate) memory: String,
 }
@@ -31,10 +31,10 @@ pub(crate) struct Written {
     bytes: usize,
 }
 
-/// A session.
+/// A session as the ledger keeps it.
 #[derive(Debug)]
 pub(crate) struct KeptSession {
-    /// Whether the session stays plain.
+    /// Whether new messages of the session keep the text that they came with.
     pub(crate) is_plain: bool,
     /// The branches that were used last, the newest at the end.
     pub(crate) branches: Vec<(Kept, Written)>,
@@ -42,7 +42,7 @@ pub(crate) struct KeptSession {
     pub(crate) resting: Vec<(i64, Vec<u8>)>,
 }
 
-/// Returns how many bytes both begin with.
+/// Returns the length of the common beginning, in bytes.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let pairs = one.iter().zip(other);
     pairs.take_while(|(one, other)| one == other).count()
@@ -208,7 +208,7 @@ impl Ledger {
         Ok(writing.commit()?)
     }
 
-    /// Lets a session stay plain from now on.
+    /// Records that new messages of a session keep their text from now on.
     pub(crate) fn make_plain(&self, session: &str, now: i64) -> Result<()> {
         let row = "INSERT OR REPLACE INTO session VALUES (?1, 1, ?2)";
         self.connection().execute(row, params![session, now])?;

@@ -15,7 +15,7 @@ use crate::bill::Bill;
 use crate::seal::{self, Seal};
 use crate::usage::Usage;
 
-/// The name of the key that parts of prompts are sealed with, among the secrets.
+/// The name of the secret that identifies the key file by which parts of prompts are sealed.
 const SEAL: &str = "seal";
 
 /// The version of the tables.
@@ -87,7 +87,7 @@ pub enum LedgerError {
         "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
     )]
     Version(i64),
-    /// The file is something else.
+    /// The file is not a ledger, but a database of another program.
     #[error("this is a database of another program, and no ledger; name another file")]
     Foreign,
     /// Another gateway has this ledger.
@@ -114,7 +114,8 @@ pub enum LedgerError {
 pub(crate) type Result<T> = std::result::Result<T, LedgerError>;
 
 impl LedgerError {
-    /// Returns the error of a file that cannot be written as [`Unwritable`](Self::Unwritable), which says what helps.
+    /// Turns an error of a file that cannot be written into [`Unwritable`](Self::Unwritable), whose text says what
+    /// helps.
     fn with_cure(self) -> Self {
         match self {
             Self::Io(error)
@@ -146,7 +147,7 @@ impl LedgerError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// When it came, in milliseconds of Unix time.
+    /// When the request came, in milliseconds of Unix time.
     pub at: i64,
     /// The session; empty if the gateway did not read the request.
     pub session: String,
@@ -160,7 +161,7 @@ pub struct Entry {
     pub policy: String,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
-    /// The tokens of the list as it was given and as the policy makes it, by the gateway's count.
+    /// The tokens of the list as the client gave it, and as the policy makes it (`sent`), by the gateway's count.
     pub given: u64,
     /// See [`given`](Self::given).
     pub sent: u64,
@@ -178,9 +179,11 @@ pub struct Entry {
     pub fault: Option<String>,
     /// What left the list and why, or which obstacle the policy met.
     pub note: Option<String>,
-    /// The turns of the model in which it read what had left its list. They are part of the count and of the bill.
+    /// The number of turns in which the model read what had left its list. These turns are part of the count and of
+    /// the bill.
     pub turns: u64,
-    /// The first half of the SHA-256 of the body as it was given and as it was sent; empty if it was not read.
+    /// The first half of the SHA-256 of the body as the client gave it, and as it was sent (`sent_digest`). Empty if
+    /// the gateway did not read the body.
     pub given_digest: Vec<u8>,
     /// See [`given_digest`](Self::given_digest).
     pub sent_digest: Vec<u8>,
@@ -320,7 +323,7 @@ impl Ledger {
         Ok(hmac::Key::new(hmac::HMAC_SHA256, &value))
     }
 
-    /// Returns the secret of this name, which is `new` if there is none yet.
+    /// Returns the secret of this name. If there is none yet, stores `new` under this name.
     pub(crate) fn kept(&self, name: &str, new: &[u8]) -> Result<Vec<u8>> {
         let row = "INSERT OR IGNORE INTO secret VALUES (?1, ?2)";
         self.connection().execute(row, params![name, new])?;

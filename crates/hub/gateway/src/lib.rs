@@ -2,13 +2,14 @@
 //!
 //! The gateway reads the list of messages in a request, and gives results of tools a cheaper form, as
 //! [`accp_memory::Memory`] does. Everything else of the request stays as it is, to the byte. Answers pass as they
-//! come. A [`Ledger`] records what a request has cost, and what it would have cost as it was.
+//! come. A [`Ledger`] records what a request has cost, and what it would have cost unchanged.
 //!
 //! - **Nothing changes without cause.** A request that becomes no smaller goes out as the same bytes. With
 //!   [`Policy::Off`] the gateway reads no request.
 //! - **A fault of the gateway does not become a fault of the client.** If a request cannot be read, it goes out as it
 //!   is, and the ledger says why. If the provider refuses a changed request with 400, the original follows once.
-//! - **The gateway keeps no key.** It passes keys on. A session belongs to the digest of its key, under a secret of the ledger.
+//! - **The gateway keeps no key.** It passes the keys of clients on. A session belongs to the owner of a key. The
+//!   ledger knows an owner only by a digest of the key, under a secret of the ledger.
 //!
 //! ```no_run
 //! use accp_gateway::{Config, Gateway, Policy};

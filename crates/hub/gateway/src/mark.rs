@@ -16,11 +16,11 @@ const MARKS: usize = 4;
 /// The types of the blocks that may have a mark.
 const MARKED: [&str; 4] = ["text", "image", "document", "tool_result"];
 
-/// Returns the text of a request with more marks, as far as there is room for them. For each index in `ends`, the
-/// mark goes to the last message before it that ended an earlier request: a message of the user that an answer
+/// Returns the text of a request with more marks, as far as there is room for them. For each index in `ends`, a mark
+/// goes to the last message before this index that ended an earlier request: a message of the user that an answer
 /// follows. `None` if there is no room, or the client marks neither of its two newest messages.
 pub(crate) fn around_change(text: &str, ends: [usize; 2]) -> Option<String> {
-    // Words that look like a mark count as well, which is on the safe side.
+    // Words that look like a mark also count as a mark. So the text never gets too many marks.
     let marks = text.matches(&format!("\"{MARK}\"")).count();
     let room = MARKS.checked_sub(marks).filter(|room| *room > 0)?;
     let places = splice::items_of(text, key(Form::Anthropic))?;

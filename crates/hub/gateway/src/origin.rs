@@ -3,7 +3,8 @@
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
 
-/// The ends of host names that no other site can have: `localhost` itself, and what a container calls its machine.
+/// The ends of host names that no other site can have: those below `localhost`, and those by which a container
+/// reaches its machine.
 const OWN: [&str; 2] = [".localhost", ".internal"];
 
 /// Returns the host that a request names, without its port; an empty text if it names none.
@@ -16,16 +17,16 @@ pub(crate) fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> &'r str {
     without_port(host.or(authority).unwrap_or_default())
 }
 
-/// Returns whether a host is an address or `localhost`. A page of another site has another host, even where that leads
-/// to this machine.
+/// Returns whether a host is an address or `localhost`. A page of another site has another host, even if the name of
+/// that host leads to this machine.
 pub(crate) fn is_address(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']);
     host == "localhost" || address.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// Returns why a request for a provider is refused; `None` if it may come from a program. A program names no origin,
-/// or one that is no site, such as `null` or `vscode-webview://..`. With `is_loopback`, the gateway is reached from this
-/// machine alone, so the host of a request leads to this machine by its name.
+/// Returns why a request for a provider is refused; `None` if the request may come from a program. A program names no
+/// origin, or one that is not a site, such as `null` or `vscode-webview://..`. With `is_loopback`, only this machine
+/// can reach the gateway, so a request also has to name a host that always means this machine.
 pub(crate) fn refused(headers: &HeaderMap, uri: &Uri, is_loopback: bool) -> Option<String> {
     let origins = headers.get_all(header::ORIGIN).iter();
     let origins = origins.map(|origin| String::from_utf8_lossy(origin.as_bytes()));
@@ -54,7 +55,7 @@ fn is_loopback_name(host: &str) -> bool {
         || OWN.iter().any(|end| lower.ends_with(end))
 }
 
-/// Returns a host without the port behind it.
+/// Returns a host without the port after it.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

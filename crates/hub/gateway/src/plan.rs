@@ -48,8 +48,8 @@ pub(crate) struct Plan {
     /// The branch, how many of its messages an earlier request had, and whether a thought binds the list.
     pub(crate) branch: (i64, usize, bool),
     pub(crate) note: Option<String>,
-    /// Set if the model gets the tool that the gateway answers. It keeps the session open until the answer has
-    /// passed.
+    /// Set if the model gets the tool that the gateway answers. This value keeps the session open until the answer
+    /// has passed.
     pub(crate) reading: Option<Reading>,
 }
 
@@ -120,7 +120,8 @@ impl Branches {
         }
         let now = asked.now.unix_timestamp();
         let is_dear = session.cost > session.plain && policy.cuts() && !session.is_plain;
-        // The list of this request goes back. Thoughts of other lists may be bound to their forms.
+        // Only the list of this request goes back to the client's texts. Other lists of the session keep their forms,
+        // because thoughts may be bound to these forms.
         let goes_back = is_dear && !is_bound && session.is_cold(now, prices);
         if goes_back {
             let saved = session.plain - session.cost;
@@ -261,8 +262,8 @@ fn kept(
     had: usize,
     is_plain: bool,
 ) -> Result<MessageList, String> {
-    // A thought is bound to the messages before it as they were when it was made. The gateway has never sent messages
-    // that are new to this branch, so those before a thought keep their text.
+    // A thought is bound to the messages before it, as these were when the model made the thought. The gateway has
+    // not changed the messages that are new to this branch, so those before a thought keep their text.
     let bound = read.items.iter().rposition(|item| item.is_bound);
     let until = if is_plain {
         read.items.len()
@@ -310,7 +311,7 @@ fn told(report: &Report) -> Option<String> {
             lost(&report.cut)
         )
     });
-    // A large new result may bring the tool, so that the list changes without another cut.
+    // A large new result may be the reason for adding the tool. Then the list changes without another cut.
     let brings = |why: Why, cuts: &[Formed]| why == Why::Pays && cuts.is_empty() && new.is_some();
     let step = report.step.as_ref();
     let step = step.filter(|step| !brings(step.why, &step.cut));

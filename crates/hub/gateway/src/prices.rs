@@ -34,7 +34,7 @@ pub struct Prices {
     pub minimum: u64,
     /// See [`minimum`](Self::minimum).
     pub step: u64,
-    /// A request with more tokens than this costs more as a whole.
+    /// A request with more tokens than this pays higher prices for all of its tokens.
     pub tier: Option<u64>,
     /// The URL from which these prices were read.
     pub source: String,
@@ -46,7 +46,7 @@ static ALL: LazyLock<Vec<Prices>> =
     LazyLock::new(|| serde_json::from_str(include_str!("prices.json")).unwrap_or_default());
 
 impl Prices {
-    /// Returns the prices of a model: those of the first row that has a beginning of the model's name. A path before
+    /// Returns the prices of a model, from the first row that lists a beginning of the model's name. A path before
     /// the name does not count.
     pub fn of(provider: Provider, model: &str) -> &'static Self {
         let name = model.rsplit('/').next().unwrap_or(model);

@@ -135,7 +135,8 @@ async fn planned(
         }
     };
     let (status, mut headers) = head(&upstream, Some(&mut record));
-    // The client gets another answer, and gets it unpacked.
+    // The client gets an answer that the gateway may change and does not pack, so these headers of the provider are
+    // wrong.
     headers.remove(header::CONTENT_LENGTH);
     headers.remove(header::CONTENT_ENCODING);
     let expanding = Expanding {
@@ -208,7 +209,7 @@ async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axu
     if length.is_some_and(|length| length > most) {
         return Ok(Taken::Long(Bytes::new(), rest));
     }
-    // A client that says a length need not send as much.
+    // A client may announce more bytes than it sends, so at most `FIRST` bytes are reserved.
     let mut taken = Vec::with_capacity(length.unwrap_or(0).min(FIRST));
     while let Some(piece) = rest.next().await {
         taken.extend_from_slice(&piece?);
@@ -278,8 +279,8 @@ fn micros(since: Instant) -> u64 {
 
 /// An answer on its way to the client. It breaks off where the provider's answer breaks off.
 struct Passing {
-    /// The bytes that are still to come, if the provider has said how many. At 0 the row is written, because nobody
-    /// may ask for the end.
+    /// The bytes that are still to come, if the provider has said how many. At 0 the gateway writes the row: the
+    /// server may stop to poll an answer whose bytes are complete.
     left: Option<u64>,
     answer: Pieces,
     record: Option<Record>,

@@ -16,7 +16,7 @@ use crate::list::key;
 use crate::lock::lock;
 use crate::{json, splice};
 
-/// Below this number of known values, the reader does not look for values that nobody holds.
+/// The reader does not remove unused values before it knows this many values.
 const FEW: usize = 1_024;
 
 /// A message without the marks and blocks that clients change although the message stays the same (see `bare`).
@@ -119,7 +119,7 @@ impl Reader {
     /// Reads a request of an owner. The time that this takes shows nothing of what other owners have sent.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Why the request cannot be read.
     pub(crate) fn read(&self, owner: [u8; 16], form: Form, text: &str) -> Result<Read, String> {
         let places = splice::items_of(text, key(form)).unwrap_or_default();
         let part = |place: Range<usize>| text.get(place).unwrap_or_default();

@@ -23,21 +23,21 @@ const KEY: &str = "signing";
 pub struct Receipt {
     /// The session.
     pub session: String,
-    /// When its first and its last request came, in milliseconds of Unix time.
+    /// When the first and the last request of the session came, in milliseconds of Unix time.
     pub from: i64,
     /// See [`from`](Self::from).
     pub to: i64,
-    /// Its requests, and those whose answer had a count of the provider.
+    /// The number of requests, and of those whose answer had a count of the provider.
     pub requests: u64,
     /// See [`requests`](Self::requests).
     pub counted: u64,
     /// Tokens by the provider's own count: plain input, written to the cache, read from it, output.
     pub tokens: [u64; 4],
-    /// What it has cost.
+    /// What the session has cost.
     pub cost: f64,
-    /// What it would have cost with the unchanged lists of the client.
+    /// What the session would have cost with the unchanged lists of the client.
     pub plain: f64,
-    /// The prices: model, factors of a read, a write and an output, source and date.
+    /// The prices of each model: its name, the factors of a read, of a write and of output, the source, and the date.
     pub prices: Vec<(String, f64, f64, f64, String, String)>,
     /// The SHA-256 over all requests: their times, their digests as given and as sent, and their tokens.
     pub digest: String,
@@ -159,8 +159,8 @@ impl Receipt {
         Ok(serde_json::to_string(&signed).unwrap_or_default() + "\n")
     }
 
-    /// Checks the signature of a receipt, and returns its content. Without `key`, the key in the receipt itself is
-    /// taken: this shows that nothing has changed, but not who signed it.
+    /// Checks the signature of a receipt, and returns its content. Without `key`, this uses the key in the receipt
+    /// itself. That shows that nothing has changed, but not who signed the receipt.
     ///
     /// # Errors
     /// If the text is not a receipt, or its signature is not valid.

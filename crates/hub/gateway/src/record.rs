@@ -25,7 +25,8 @@ pub(crate) struct Record {
     pub(crate) watch: Option<Watch>,
     /// The counts of the turns so far.
     turns: Vec<Usage>,
-    /// How many turns there were before the original request, if that followed.
+    /// How many turns there were before the gateway sent the original request; `None` if it did not send the
+    /// original.
     original: Option<usize>,
     /// Whether a later turn has failed, so that the client has no answer.
     is_lost: bool,
@@ -93,13 +94,14 @@ impl Record {
         self.turns.extend(told.usage);
     }
 
-    /// Notes that the answer has broken off. If the model has read lines before, that has brought the client nothing.
+    /// Notes that the answer has broken off. If the model had read lines before, those turns have brought the client
+    /// nothing.
     pub(crate) fn breaks(&mut self) {
         self.is_lost = self.entry.turns > 0;
     }
 
-    /// Notes that the provider refused the changed request, and got the original. `original` is the status of its answer to
-    /// that one, if it answered.
+    /// Notes that the provider refused the changed request, and got the original. `original` is the status of the
+    /// provider's answer to the original request, if there was an answer.
     pub(crate) fn refused(&mut self, original: Option<StatusCode>) {
         self.entry.repeated = true;
         self.original = Some(self.turns.len());

@@ -21,7 +21,7 @@ pub enum By {
 }
 
 impl By {
-    /// All of them.
+    /// All values of this type.
     pub const ALL: [Self; 3] = [Self::Day, Self::Model, Self::Session];
 
     /// Returns the name.
@@ -62,9 +62,9 @@ impl FromStr for By {
 pub struct Row {
     /// The session, the day or the model.
     pub of: String,
-    /// Its requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Requests whose answer had no count of the provider. They are not part of the costs.
+    /// The number of requests whose answer had no count of the provider. They are not part of the costs.
     pub uncounted: u64,
     /// The tokens of input by the provider's count, and those among them that a cache had.
     pub prompt: u64,
@@ -72,17 +72,17 @@ pub struct Row {
     pub read: u64,
     /// The tokens of output.
     pub output: u64,
-    /// What it has cost.
+    /// What the requests have cost.
     pub cost: f64,
-    /// What it would have cost as it came.
+    /// What the requests would have cost with the unchanged lists of the client.
     pub plain: f64,
-    /// What it would have cost, or has cost, with cheaper forms.
+    /// What the requests would have cost, or have cost, with cheaper forms.
     pub changed: f64,
-    /// Requests that went out as they were because something failed.
+    /// The number of requests that went out unchanged because something failed.
     pub faults: u64,
-    /// Requests that the provider refused with 400 after a change, and got again as they were.
+    /// The number of requests that the provider refused with 400 after a change, and then got unchanged.
     pub repeated: u64,
-    /// The turns in which the model has read what had left its list.
+    /// The number of turns in which the model read what had left its list.
     pub turns: u64,
     /// The median and the 99th percentile of the time that the gateway took, in microseconds.
     pub added_us: (u64, u64),
@@ -103,7 +103,7 @@ impl Row {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Holdout {
-    /// The sessions that were changed, and those that stayed as they were.
+    /// The number of sessions that were changed, and of those that stayed as they were (`held`).
     pub changed: u64,
     /// See [`changed`](Self::changed).
     pub held: u64,

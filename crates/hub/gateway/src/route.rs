@@ -75,8 +75,8 @@ fn is_of_anthropic(headers: &HeaderMap) -> bool {
         })
 }
 
-/// Returns why a path goes to no provider: it is one of the gateway's own that does not exist, or it would lead to another
-/// place than the one that it names.
+/// Returns why the gateway refuses to pass a path on. Either the path is below `/accp/`, where only the gateway's own
+/// pages are, or its steps could lead to another place at the provider.
 pub(crate) fn misled(path: &str) -> Option<(StatusCode, String)> {
     if path.starts_with("/accp/") {
         let message =

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::{digest, hmac};
 
-/// Begins a text that is sealed. A text that is not sealed is JSON, so it never begins like this.
+/// The beginning of each sealed text. A text that is not sealed is JSON, so it never begins like this.
 const SEALED: &str = "sealed:";
 /// The fewest bytes of a key file.
 const LEAST: usize = 32;

@@ -52,7 +52,7 @@ pub(crate) struct Branch {
     /// The tokens of the last list as the client gave it; 0 if no request has come since this process opened the
     /// branch.
     pub(crate) given: u64,
-    /// Other owners of this are answers under way.
+    /// Each answer under way holds a clone of this value.
     pub(crate) in_use: Arc<()>,
 }
 
@@ -84,8 +84,8 @@ impl Session {
         branch.memory.read(name, from, to)
     }
 
-    /// Returns the asides of a list, each with the index of the message at which its answer begins. Answers that went
-    /// to the provider without asides, because all messages of their branch keep their text, go on without them.
+    /// Returns the asides of a list, each with the index of the message at which its answer begins. If all messages
+    /// of a branch keep their text, its answers went to the provider without asides, so they get none now.
     pub(crate) fn asides(&self, digests: &[Digest]) -> Vec<(usize, Vec<&Aside>)> {
         let plain = self.branches.iter().filter(|branch| {
             let mut pairs = branch.digests.iter().zip(digests);

@@ -135,7 +135,7 @@ impl Scan<'_> {
                 }
                 Some(())
             }
-            // A text in a block of its own counts as that text.
+            // A text is equal to a list of one block with this text.
             (b'[', Json::String(new)) => {
                 let block = serde_json::json!([{ "type": "text", "text": new }]);
                 self.value(Some(&block), changes)

@@ -9,7 +9,7 @@ use crate::branches::Branches;
 use crate::config::Config;
 use crate::ledger::{Entry, Ledger};
 
-/// The requests that one transaction writes at most.
+/// The most requests that one transaction writes.
 const TOGETHER: usize = 256;
 
 /// The state that all requests of a gateway share.
@@ -60,7 +60,7 @@ impl Writer {
 }
 
 fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>) {
-    // The rows that were lost since the ledger could be written for the last time.
+    // The number of rows that were lost since the ledger could be written for the last time.
     let mut lost = 0_u64;
     while let Ok(first) = waiting.recv() {
         let mut ends = false;

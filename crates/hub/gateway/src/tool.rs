@@ -13,14 +13,14 @@ pub(crate) const NAME: &str = "memory_read";
 /// The most turns of a model within one answer in which the gateway shows it lines.
 pub(crate) const TURNS: usize = 3;
 
-/// The most tokens of lines that one turn of a model gets, and the largest share of a window for them.
+/// One turn of a model gets at most `MOST` tokens of lines, and at most the window divided by `SHARE`.
 pub(crate) const MOST: u64 = 4_000;
 pub(crate) const SHARE: u64 = 4;
 
 /// Where a model finds what it can ask for.
 const WHERE: &str = "the marks in the list say names and lines";
 
-/// Follows the lines that the model gets in the last of these turns.
+/// The text after the lines that the model gets in the last turn that [`TURNS`] allows.
 const LAST: &str = "\n[these were the last lines of this turn; go on with what is there]";
 
 /// A call of the tool.
@@ -171,7 +171,7 @@ fn found(
         room = room.saturating_sub(tokens);
         fits
     });
-    // A line is shown as a whole, so one line is shown in any case.
+    // A line is never cut, so the first line is shown even if it has too many tokens.
     let shown = fitting.count().max(1);
     if shown == all.len() {
         return Ok(lines);

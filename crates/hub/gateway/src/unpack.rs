@@ -1,5 +1,5 @@
-//! Unpacks answers while they pass. The gateway asks for answers that it can read, but a provider may pack them all the
-//! same.
+//! Unpacks answers while they pass. The gateway asks for answers that it can read, but a provider may pack them
+//! anyway.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt as _};
 /// This many packed bytes are unpacked at once, because they may become a thousand times as many.
 const AT_ONCE: usize = 4 << 10;
 
-/// An answer on its way, as a client gets it: in pieces, with the error that broke it off at its end.
+/// The pieces of an answer on its way to a client. If the answer breaks off, its error comes last.
 pub(crate) type Pieces = BoxStream<'static, io::Result<Bytes>>;
 
 /// Unpacks one answer.
@@ -26,7 +26,7 @@ pub(crate) enum Unpack {
 }
 
 impl Unpack {
-    /// Returns what unpacks an answer with these headers; `None` if the gateway cannot unpack it.
+    /// Returns the decoder for an answer with these headers; `None` if the gateway cannot unpack the answer.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
         let Some(encoding) = encodings.next() else {
@@ -43,7 +43,7 @@ impl Unpack {
         }
     }
 
-    /// Takes the next bytes, and returns what they are unpacked.
+    /// Takes the next bytes, and returns them unpacked.
     ///
     /// # Errors
     /// If the bytes are not packed as the headers say.

@@ -1,4 +1,4 @@
-//! Reads off an answer, as it passes, what the provider says that it has billed.
+//! Reads what a provider says that it has billed, from an answer while it passes.
 
 use axum::http::HeaderMap;
 use axum::http::header;
@@ -10,12 +10,13 @@ use crate::unpack::Unpack;
 /// does not read it.
 const MOST: usize = 32 << 20;
 
-/// A count that is larger is taken for this one, so that sums of counts stay numbers of the ledger.
+/// A larger count is lowered to this one, so that sums of counts fit into the integers of the ledger.
 const MOST_TOKENS: u64 = 1 << 40;
 
 /// The tokens of a request by the provider's own count.
 ///
-/// Anthropic's `input_tokens` are `input`. OpenAI counts cached tokens among those of the prompt, so that `input` is the rest.
+/// Anthropic's `input_tokens` are `input`. OpenAI counts the tokens of its cache among those of the prompt, so
+/// `input` is the rest of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Input that was neither read from a cache nor written to one.
@@ -40,7 +41,7 @@ impl Usage {
         self.output = self.output.saturating_add(other.output);
     }
 
-    /// Returns all tokens of the input.
+    /// Returns the number of all tokens of the input.
     pub const fn prompt(&self) -> u64 {
         let written = self.written.saturating_add(self.hourly);
         self.input.saturating_add(written).saturating_add(self.read)
@@ -107,7 +108,7 @@ impl Told {
 /// Reads an answer while it passes.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// `None` if the answer cannot be read, or not any more.
+    /// `None` if the answer cannot be unpacked, or is too long to be read.
     unpack: Option<Unpack>,
     is_stream: bool,
     /// The bytes of a line that has not ended yet; or all bytes of an answer that is not a stream.
@@ -120,7 +121,7 @@ impl Watch {
         Self::with(headers, Unpack::of(headers))
     }
 
-    /// Watches an answer with these headers that is unpacked before it is read here.
+    /// Makes a watch for an answer with these headers. The caller unpacks the answer before it feeds the watch.
     pub(crate) fn unpacked(headers: &HeaderMap) -> Self {
         Self::with(headers, Some(Unpack::Plain))
     }

@@ -13,7 +13,7 @@ use crate::aside::{Aside, Beside, Turn};
 use crate::tool::{self, Call, Shown, TURNS};
 use events::Events;
 
-/// An answer in one form of API, as it comes.
+/// An answer in the form of one API, while it arrives.
 trait Answer: Send {
     /// Takes an event, and writes what the client sees of it.
     fn event(&mut self, raw: &[u8], json: Json, out: &mut Vec<u8>);
@@ -21,7 +21,8 @@ trait Answer: Send {
     fn whole(&mut self, json: Json) -> bool;
     /// Returns whether the turn has ended.
     fn is_over(&self) -> bool;
-    /// Ends the turn if the model has said why it stopped. The events after that are missing.
+    /// Ends the turn if the model has said why it stopped. The stream has broken off after that, without its last
+    /// events.
     fn stops(&mut self);
     /// Returns the calls of the tool in this turn, with their texts, and how much the client has seen before each; nothing if the
     /// turn was cut off.
@@ -100,7 +101,7 @@ impl Weave {
         while let Some(raw) = self.events.take() {
             let data = events::data(&raw);
             let Ok(json) = serde_json::from_slice::<Json>(&data) else {
-                // The last event of a chat, `[DONE]`, is no JSON.
+                // The last event of a chat, `[DONE]`, is not JSON.
                 let json = Json::String(String::from_utf8_lossy(&data).into_owned());
                 self.answer.event(&raw, json, &mut out);
                 continue;
@@ -176,8 +177,8 @@ impl Weave {
         turns.flat_map(|turn| turn.items.iter().cloned()).collect()
     }
 
-    /// Ends the answer. `shown` has the results of those calls that stand beside calls of the client. Returns the
-    /// bytes that the client sees, and the aside that it does not see.
+    /// Ends the answer. If the last turn also calls tools of the client, `shown` has the results of the gateway's
+    /// tool in this turn. Returns the bytes that the client sees, and the aside that the client does not see.
     pub(crate) fn close(&mut self, shown: &[(Call, Shown)]) -> (Vec<u8>, Option<Aside>) {
         let mut beside = Vec::new();
         if !shown.is_empty() {
@@ -272,7 +273,7 @@ fn set(json: &mut Json, key: &str, value: Json) {
     }
 }
 
-/// Returns the arguments of a call; null if they are no JSON.
+/// Returns the arguments of a call; null if they are not JSON.
 fn arguments(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or(Json::Null)
 }

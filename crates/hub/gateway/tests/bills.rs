@@ -62,8 +62,8 @@ fn page(call: u64) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The prediction is close to the bill, even when something leaves that a cache has, and when the definition of the
-/// tool is added.
+/// The prediction is close to the bill, even when messages leave the list that a cache has, and when the definition
+/// of the tool is added.
 #[tokio::test]
 async fn shadow_predicts_what_each_policy_costs() {
     let lists: Vec<Json> = (0..40)
@@ -164,8 +164,9 @@ async fn a_table_for_people_has_a_line_for_each_row() {
     assert!(text.contains("tokens of plain input"), "{text}");
 }
 
-/// A turn in which the model has read lines brings nothing if the next turn fails. So the plain bill is that of the
-/// original request, if that follows. If it does not, the client has to ask again, and the plain bill is nothing.
+/// A turn in which the model has read lines brings nothing if the next turn fails. Then the plain bill is that of the
+/// original request, if the gateway sends the original. Otherwise the client has to ask again, and the plain bill is
+/// nothing.
 #[tokio::test]
 async fn turns_before_a_failed_one_save_nothing() {
     let prices = Prices::of(Provider::Anthropic, "claude-m");

@@ -35,7 +35,8 @@ impl Bench {
         .await
     }
 
-    /// Starts a gateway with these settings, in front of a provider that has the APIs of both.
+    /// Starts a gateway with these settings, in front of a test provider that has the APIs of Anthropic and of
+    /// OpenAI.
     pub(crate) async fn with(config: Config) -> Self {
         let (upstream, url) = Upstream::start().await;
         let config = Config {

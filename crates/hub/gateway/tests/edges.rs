@@ -47,7 +47,8 @@ async fn heard_whole(stream: &mut TcpStream) -> String {
     head + &String::from_utf8(body).unwrap()
 }
 
-/// Returns an answer of a provider. With `missing` bytes more than it has, it breaks off.
+/// Returns an answer of a provider. If `missing` is not 0, the answer announces more bytes than it has, so it breaks
+/// off.
 fn answer(kind: &str, body: &str, missing: usize) -> String {
     let length = body.len() + missing;
     let kind = if kind.is_empty() {
@@ -105,7 +106,7 @@ async fn a_stream_that_closes_after_its_reason_has_ended() {
     let first = chunks(&[json!({"content": "I look."}), call()], Some("tool_calls"));
     let last = chunks(&[json!({"content": "Table 9."})], Some("stop"));
     for (missing, is_whole) in [(0, true), (7, false)] {
-        // The first turn never says `[DONE]`, and the last one neither.
+        // Neither the first turn nor the last one says `[DONE]`.
         let answers = vec![
             answer(EVENTS, &first, missing),
             answer(EVENTS, &last, missing),
@@ -248,7 +249,7 @@ async fn the_model_reads_on_while_other_lists_of_the_session_come() {
     bench.upstream.is_first([Mood::Waits]);
     let body = of_session(api.body(&api.list(6), true)).to_string();
     let open = bench.post(api.path(), "k1", body).await;
-    // The answers of the script are taken. These lists get others.
+    // These requests get default answers, because the answers of the script have been used.
     for number in 0..20 {
         let list = [json!({"role": "user", "content": format!("Another list, {number}.")})];
         let body = of_session(api.body(&list, false)).to_string();
@@ -403,7 +404,7 @@ fn the_database_of_another_program_stays_as_it_is() {
     let before = std::fs::read(&file).unwrap();
     assert!(matches!(Ledger::open(&file), Err(LedgerError::Foreign)));
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    // A ledger from before the mark is one still.
+    // A ledger of an older version has no mark, and still counts as a ledger.
     let old = folder.path().join("old.accp");
     drop(Ledger::open(&old).unwrap());
     let mark = rusqlite::Connection::open(&old).unwrap();

@@ -187,7 +187,7 @@ async fn what_cannot_be_read_passes_as_it_is() {
     );
 }
 
-/// Renames the tables of the branches while a gateway runs, so that it can write none.
+/// Renames the tables of the branches while a gateway runs, so that the gateway can write no branch.
 fn rename(bench: &Bench, from: &str, to: &str) {
     let ledger = rusqlite::Connection::open(bench.ledger_file()).unwrap();
     for table in ["branch", "piece"] {
@@ -213,7 +213,7 @@ async fn a_ledger_that_cannot_be_written_changes_no_list_that_was_sent() {
     let all = formed(&bench, &mut before, 2).await;
     assert!(all > 0);
     rename(&bench, "", "_away");
-    // The request that finds it out goes out as any other.
+    // The request in which the gateway first fails to write goes out like any other.
     assert_eq!(formed(&bench, &mut before, 3).await, all + 1);
     assert_eq!(formed(&bench, &mut before, 4).await, all + 1);
     assert_eq!(formed(&bench, &mut before, 5).await, all + 1);

@@ -85,7 +85,7 @@ async fn what_has_no_list_passes_unread() {
         let got = bench.upstream.last();
         assert_eq!((&*got.path, &got.body[..]), (path, body.as_bytes()));
     }
-    // Nobody here reads the answer, so the client gets it in the encoding that it asks for.
+    // The gateway does not read this answer, so the client gets the answer in the encoding that it asks for.
     let models = bench.client.get(bench.url("/v1/models"));
     let models = models.header("accept-encoding", "br, zstd;q=0.5");
     models.send().await.unwrap();

@@ -63,7 +63,7 @@ async fn bench(config: Config) -> Bench {
     bench
 }
 
-/// Returns how many results of the last request were sent in another form than the client's.
+/// Returns how many results of the last request the provider got in another form than the client's.
 fn changed(bench: &Bench, client: &Client) -> usize {
     let given = client.body();
     let sent = bench.upstream.last().json();

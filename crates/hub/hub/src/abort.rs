@@ -26,7 +26,8 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 const EVENTS: &str = "text/event-stream";
 
 /// Returns a response of this media type with these pieces. After an error the response stops, and the hub logs
-/// `what` and the session. At its end, a hub cuts off those who follow, which is no error of its own.
+/// `what` and the session. A hub that ends also stops the responses to clients that follow a log. The hub does not
+/// log this as an error.
 pub(crate) fn response(
     app: &Shared,
     kind: &'static str,

@@ -10,9 +10,9 @@ use accp_frame::ErrorCode;
 /// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] combines several.
 pub trait Access: Send + Sync + 'static {
     /// Returns the identity behind this token (`Authorization: Bearer`), or behind no token. The hub asks at each
-    /// request. When the [revision](Self::revision) changes, the hub asks again for all open requests and
-    /// sockets, so that a token can be withdrawn. If the answer is [`Denied::Unavailable`] then, they stay open, and the
-    /// hub asks again once a second until another answer comes.
+    /// request. When the [revision](Self::revision) changes, the hub asks again for all open requests and sockets, so
+    /// that a token can be withdrawn. If the answer is then [`Denied::Unavailable`], the requests and sockets stay
+    /// open, and the hub asks again once a second until it gets another answer.
     fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
 
     /// Returns a number that changes when the answers of [`identify`](Self::identify) change. The hub reads the
@@ -144,7 +144,7 @@ pub enum Denied {
     /// There is no token, or it is unknown.
     #[error("a token that the hub knows (Authorization: Bearer)")]
     Token,
-    /// The hub knows who has signed the token, and its claims do not let the caller in.
+    /// The hub knows who has signed the token, but the claims of the token do not let the caller in.
     #[error("a token {0}")]
     Claims(&'static str),
     /// The caller speaks as another agent.

@@ -18,7 +18,7 @@ pub(crate) const ACCP: &str = "application/accp";
 pub(crate) struct Refused {
     pub(crate) status: StatusCode,
     pub(crate) code: ErrorCode,
-    /// The expectation, without any part of the request.
+    /// What the hub expected, without any part of the request.
     pub(crate) expected: String,
     pub(crate) at: Option<usize>,
     /// Seconds after which the request may be made again.
@@ -78,7 +78,7 @@ impl Refused {
         Self::new(StatusCode::CONFLICT, code, expected)
     }
 
-    /// The hub cannot take this now.
+    /// The hub cannot take the request now.
     pub(crate) fn busy(expected: &str) -> Self {
         Self {
             again: Some(1),
@@ -95,7 +95,7 @@ impl Refused {
         Self::busy("a session that goes on: it ends here, and the answer is not whole")
     }
 
-    /// The hub ends while another hub has the frame and its answer is awaited.
+    /// The hub ends while a client waits for an answer. Another hub has the frame of the client.
     pub(crate) fn ending_before_the_answer() -> Self {
         Self::busy(
             "an answer of the hub that runs the session, but this hub ends: send the same frame again to another hub, \
@@ -103,7 +103,7 @@ impl Refused {
         )
     }
 
-    /// The address has other methods.
+    /// The address does not allow the method of the request.
     pub(crate) fn method() -> Self {
         let expected = "a method that the header `Allow` and /openapi.json name for this address";
         let status = StatusCode::METHOD_NOT_ALLOWED;

@@ -30,10 +30,10 @@ pub(crate) struct App {
     pub(crate) revision: watch::Receiver<u64>,
     /// The result of the last probe: why the store cannot keep data, or `None` if it can.
     pub(crate) unable: watch::Receiver<Option<String>>,
-    /// The clients of other hubs, if there are any.
+    /// What this hub needs to call other hubs, if there are any.
     pub(crate) forward: Option<Forward>,
     pub(crate) on_request: OnceLock<OnRequest>,
-    /// True once the hub has to end: requests that wait answer with what they have.
+    /// True once the hub has to end. Then each request that waits is answered at once, with what there is.
     pub(crate) ends: watch::Receiver<bool>,
     /// True once the requests have ended, so that the sockets close, too.
     pub(crate) closes: watch::Receiver<bool>,

@@ -278,7 +278,8 @@ impl Authorized {
         self.requester.body_quota()
     }
 
-    /// Returns the agent as which the caller speaks. Nobody speaks as the host of the sessions.
+    /// Returns the agent as which the caller speaks. An error if the caller names no agent, or the host: nobody
+    /// speaks as the host of the sessions.
     pub(crate) fn speaker(&self) -> Result<&str, Refused> {
         let agent = self.agent.as_deref();
         let agent = agent.ok_or_else(|| Refused::invalid("?agent=, the agent that speaks"))?;

@@ -40,7 +40,7 @@ pub(crate) struct BodyFrames {
 }
 
 impl BodyFrames {
-    /// Reads a body of frames, within the limits for the size and the time of each.
+    /// Reads a body of frames. The limits bound the size and the time of each frame.
     pub(crate) fn new(body: Body, limits: &Limits, quota: Reservation) -> Self {
         let time = Duration::from_secs(limits.body_seconds);
         Self::within(body, limits.frame, time, time, quota)
@@ -113,7 +113,7 @@ impl BodyFrames {
         }
     }
 
-    /// Returns the whole body as one frame. `first` is what [`next`](Self::next) has returned of it.
+    /// Returns the whole body as one frame. `first` is the part of the body that [`next`](Self::next) has returned.
     pub(crate) async fn whole(mut self, first: Vec<u8>) -> Result<Vec<u8>, Refused> {
         self.held.splice(..0, first);
         loop {
@@ -127,7 +127,7 @@ impl BodyFrames {
         }
     }
 
-    /// Returns the body from its beginning. `first` is what [`next`](Self::next) has returned of it.
+    /// Returns the body from its beginning. `first` is the part of the body that [`next`](Self::next) has returned.
     pub(crate) fn restore(self, first: Vec<u8>) -> Body {
         let read = [first, self.held].map(|piece| Ok(Bytes::from(piece)));
         Body::from_stream(stream::iter(read).chain(self.body))
@@ -146,7 +146,7 @@ impl BodyFrames {
         Ok(())
     }
 
-    /// Takes a frame that is complete.
+    /// Takes the first complete frame out of the bytes that have arrived; `None` if there is none yet.
     fn take(&mut self) -> Option<Vec<u8>> {
         let start = self
             .held
@@ -167,8 +167,9 @@ impl BodyFrames {
         Some(self.held.drain(..end).collect())
     }
 
-    /// Returns where the next frame begins after input that is not a frame: at the `@` of `@agent>`. Inside a frame, a
-    /// backslash stands before each `@`. If a head comes in pieces, its last byte is after `from`.
+    /// Returns where the next frame begins after input that is not a frame: at the `@` of `@agent>`. Inside a frame,
+    /// a backslash stands before each `@`. The search needs a `>` at `from` or later, because all heads that end
+    /// before `from` were found earlier.
     fn next_head(&self, from: usize) -> Option<usize> {
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let ends = (from..self.held.len()).filter(|at| self.held[*at] == b'>');
@@ -184,8 +185,8 @@ impl BodyFrames {
         heads.find(|start| *start > 0)
     }
 
-    /// Returns the end of all bytes so far, if they are a complete frame or cannot be a frame. Only then can the next
-    /// chunk begin a new frame.
+    /// Returns where the first frame ends, if the bytes so far are a complete frame. Bytes that cannot be a frame end
+    /// before the next `@`, or with the last byte. `None` if the next chunk may go on with the same frame.
     fn end_of_all(&mut self) -> Option<usize> {
         let all = self.held.len();
         if self.has_ended {

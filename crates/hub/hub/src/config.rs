@@ -51,8 +51,8 @@ pub struct Config {
     pub replica: Option<Replica>,
 }
 
-/// A hub among several that share one store. Each session is run by the hub that has its lease, and the
-/// others hand requests on to that hub.
+/// A hub among several that share one store. The hub that has the lease of a session runs the session. The other hubs
+/// hand requests for this session on to that hub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Replica {
@@ -106,10 +106,10 @@ pub struct Limits {
     /// Seconds in which a whole frame in a body has to arrive: 30. A slower frame is refused with 408. Between
     /// two frames of a stream there may be 300 seconds.
     pub body_seconds: u64,
-    /// Seconds in which a client has to read something of what the hub sends: 30. Otherwise the connection
-    /// breaks.
+    /// Seconds in which a client has to read at least a part of what the hub sends: 30. Otherwise the hub breaks the
+    /// connection.
     pub write_seconds: u64,
-    /// Connections at a time: 20,000. Others wait to be accepted.
+    /// Connections at a time: 20,000. Further connections wait until the hub accepts them.
     pub connections: usize,
     /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
     pub sessions: usize,

@@ -17,7 +17,7 @@ use crate::answer::{ACCP, line};
 pub(crate) enum Form {
     /// Frames, as their senders wrote them.
     Frames,
-    /// Lines of JSON, with the frames in the words of this registry.
+    /// Lines of JSON, each with a frame as text and in plain words. The registry gives the words.
     Lines(Arc<Registry>),
 }
 
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-/// Returns an entry that members get, with its frame in plain words.
+/// Returns an entry as JSON, with its frame as text and in plain words.
 fn describe(entry: &Entry, registry: &Registry) -> Json {
     let options = DecodeOptions {
         limits: Limits::NONE,

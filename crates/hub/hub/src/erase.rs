@@ -25,7 +25,7 @@ struct Asked {
     positions: Vec<[u64; 2]>,
     #[serde(default)]
     keys: BTreeSet<String>,
-    /// True to let frames lapse that wait for a handler.
+    /// True to erase also frames that wait for a handler. Such a frame lapses: no handler gets it.
     #[serde(default)]
     lapse: bool,
     /// True to return only what would be erased.

@@ -3,7 +3,7 @@
 //! A request is forwarded as it is, with the token of the caller: the other hub decides about it as if it had come
 //! there. It is forwarded once. If the other hub does not run the session either, the caller is asked to try again.
 //!
-//! When this hub ends, an answer that goes on without a known length stops, like one of this hub's own sessions.
+//! When this hub ends, a forwarded answer of unknown length stops, like an answer of this hub's own sessions.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ const OF_CONNECTION: [HeaderName; 8] = [
     header::UPGRADE,
 ];
 
-/// A socket of another hub.
+/// A WebSocket to another hub.
 pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Forwards a request to the hub at this address, and returns its answer.
@@ -121,7 +121,7 @@ fn body_of(app: &Shared, answer: reqwest::Response) -> Body {
     Body::from_stream(abort::stopping(pieces))
 }
 
-/// Opens a socket of the hub at this address.
+/// Opens a WebSocket to the hub at this address.
 pub(crate) async fn socket(
     app: &App,
     session: &str,
@@ -154,8 +154,8 @@ pub(crate) async fn socket(
     }
 }
 
-/// Returns the clients of other hubs. Refuses a request that another hub has forwarded, because it is forwarded
-/// only once.
+/// Returns what this hub needs to call other hubs. Refuses a request that another hub has forwarded, because a
+/// request is forwarded only once.
 fn way<'a>(app: &'a App, headers: &HeaderMap) -> Result<&'a Forward, Refused> {
     let is_first = !headers.contains_key(FORWARDED);
     let forward = app.forward.as_ref().filter(|_| is_first);

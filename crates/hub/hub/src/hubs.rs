@@ -1,4 +1,4 @@
-//! Clients of other hubs.
+//! What a hub needs to call other hubs: an HTTP client and TLS settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::config::Replica;
 /// How long another hub may take to accept a connection.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 
-/// The clients of other hubs.
+/// What a hub needs to call other hubs.
 pub(crate) struct Forward {
     pub(crate) client: reqwest::Client,
     pub(crate) tls: Arc<ClientConfig>,

@@ -27,8 +27,8 @@ use crate::body::BodyFrames;
 use crate::metrics::add;
 use crate::{abort, forward, query, spans};
 
-/// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, it also ends
-/// everything that the request has opened.
+/// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, everything that
+/// the request has opened ends, too.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
@@ -88,7 +88,7 @@ fn named(requester: &Authenticated, uri: &Uri) -> Result<Option<String>, Refused
     Ok(named.agent)
 }
 
-/// The refusal of a path that has other bytes than those of a text.
+/// The refusal of a path whose `%` escapes are not the bytes of a text in UTF-8.
 fn no_path() -> Refused {
     Refused::invalid("a path whose `%` escapes are UTF-8")
 }
@@ -112,7 +112,7 @@ async fn follow(app: &Shared, caller: &Authorized, request: Request, next: Next)
     answer.unwrap_or_else(|refused| refused.response(&app.config.agent))
 }
 
-/// Makes the routes of a service that answers for single agents.
+/// Makes the routes of a mounted service. Each request to such a service is for one agent of one session.
 pub(crate) fn mount<S>(app: &Shared, path: &str, service: S) -> Router<Shared>
 where
     S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,

@@ -64,7 +64,7 @@ pub struct Agents {
 }
 
 impl accp_client::Agents for Agents {
-    /// Opens a session with an agent in it. An agent that was opened before under this name ends.
+    /// Opens a session, and an agent in it. If an agent of this name is open already, that agent ends.
     async fn agent(&self, who: &Principal) -> Result<Agent, accp_client::Error> {
         let sessions = &self.app.sessions;
         let hub = sessions
@@ -77,7 +77,7 @@ impl accp_client::Agents for Agents {
         Ok(agent)
     }
 
-    /// A session that has not begun has the registry of the hub. This does not begin it.
+    /// A session that has not begun has the registry of the hub. This call does not begin the session.
     async fn registry(&self, who: &Principal) -> Result<Arc<Registry>, accp_client::Error> {
         let registry = self.app.sessions.registry(who.session()).await;
         registry.map_err(|why| refused(who.session(), why))
@@ -105,7 +105,7 @@ fn refused(session: &str, refused: Refused) -> accp_client::Error {
         }));
     }
     if refused.status.is_server_error() {
-        // The caller cannot mend this, and neither can time.
+        // Neither the caller nor a later attempt can mend this.
         let why = format!("{session}: expected {}", refused.expected);
         return accp_client::Error::Damaged(why);
     }
@@ -243,14 +243,14 @@ impl Server {
         self.address
     }
 
-    /// Returns where clients reach the hub.
+    /// Returns the URL at which clients reach the hub.
     pub fn url(&self) -> String {
         url(self.address, self.tls.is_some())
     }
 
-    /// Serves until `shutdown` is ready. Then the hub takes no more connections. Requests that wait for an answer of
-    /// an agent are answered at once with what there is, and the hub waits for the others to end,
-    /// [`Config::drain`] seconds at most. Then it tells its sockets to connect again. By then the store has
+    /// Serves until `shutdown` is ready. Then the hub accepts no more connections. Requests that wait for an answer
+    /// of an agent are answered at once with what there is. The hub waits for all other requests to end,
+    /// [`Config::drain`] seconds at most. Then the hub tells its sockets to connect again. By then the store has
     /// everything that the hub has acknowledged.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
         let Self {
@@ -273,7 +273,8 @@ impl Server {
         let connections = Arc::new(Semaphore::new(
             limits.connections.min(Semaphore::MAX_PERMITS),
         ));
-        // Each connection holds a sender until its last request has ended. A socket is not a connection any more.
+        // Each connection holds a sender until its last request has ended. A connection that has become a socket
+        // holds none.
         let (open, mut requests) = mpsc::channel::<()>(1);
         let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);

@@ -9,7 +9,8 @@ pub(crate) struct Metrics {
     /// Frames that came by POST, by their outcome.
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
-    /// Frames without the number that is due. Their senders ask for it in this way.
+    /// Frames with another number than the one that is due. A sender that does not know the number asks for it in
+    /// this way.
     pub(crate) misnumbered: AtomicU64,
     pub(crate) silent: AtomicU64,
     pub(crate) later: AtomicU64,
@@ -32,7 +33,7 @@ pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Adds one to a gauge, until this is dropped.
+/// Adds one to a gauge as long as this value lives.
 pub(crate) struct Up<'a>(&'a AtomicI64);
 
 impl<'a> Up<'a> {

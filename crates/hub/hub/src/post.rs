@@ -170,8 +170,8 @@ fn enter(
     entered
 }
 
-/// Forwards a POST to the hub that runs its session. If its client waits for an answer and this hub ends, the client is
-/// told at once, as by a hub that runs the session.
+/// Forwards a POST to the hub that runs its session. If this hub ends while the client waits for an answer, this hub
+/// tells the client at once, as the hub that runs the session would do.
 async fn forward_post(
     app: &Shared,
     caller: &Authorized,
@@ -264,7 +264,7 @@ fn log(app: &App, caller: &Authorized, way: &str, text: &[u8]) {
     frame_log::log(caller.session(), &app.config.agent, way, text);
 }
 
-/// Counts and logs what became of a frame.
+/// Counts and logs the outcome of a frame.
 fn report(app: &App, caller: &Authorized, posted: &Posted) {
     let (count, outcome) = match posted {
         Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
@@ -386,8 +386,8 @@ impl FrameStream {
         answer_to(posted)
     }
 
-    /// Returns the line that answers a frame. The stream goes on after a frame that cannot be read, and after one that
-    /// may be sent again. It ends when the sender has no right to go on.
+    /// Returns the line that answers a frame. The stream goes on after a frame that cannot be read, and after one
+    /// that may be sent again. The stream ends if the sender has no right to go on.
     fn reply_line(&mut self, taken: Result<(StatusCode, String), Refused>) -> Bytes {
         let text = match taken {
             Ok((_, text)) => text,

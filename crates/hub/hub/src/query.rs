@@ -13,7 +13,7 @@ use crate::spans;
 
 /// The parameters that the query of a route may have.
 pub(crate) trait Parameters: DeserializeOwned {
-    /// The parameters in words. The refusal of another query shows these and nothing of the query.
+    /// The parameters in words. The refusal of a query shows these words, and nothing of the query.
     const EXPECTED: &'static str;
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many callers have a bucket at a time. When there are too many, callers whose buckets are full lose them.
+/// The most callers that have a bucket at a time. If there are more, full buckets are removed.
 const CALLERS: usize = 100_000;
 
 /// A token bucket for each caller: it allows `most` at once, and then the rate.
@@ -51,8 +51,8 @@ impl Rate {
         }
     }
 
-    /// Returns how long the caller has to wait before it uses the amount. If `waits` is true, the amount is
-    /// counted at once.
+    /// Takes an amount from the bucket of a caller. Returns how long the caller has to wait for the amount: nothing
+    /// if the bucket has it. Otherwise, the amount is taken only if `waits` is true.
     fn take(&self, caller: &str, amount: f64, waits: bool) -> Duration {
         let now = Instant::now();
         // An amount that is larger than a bucket must also be possible, so it counts as a full bucket.
@@ -97,7 +97,7 @@ pub(crate) struct Quota {
     counts: Mutex<HashMap<Arc<str>, usize>>,
 }
 
-/// An amount that a caller uses, until this is dropped.
+/// The amount that a caller uses as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     quota: Arc<Quota>,
@@ -135,7 +135,8 @@ impl Quota {
 }
 
 impl Reservation {
-    /// Reserves this amount in all. Returns false if the quota does not allow it, and leaves the reservation as it was.
+    /// Changes the reservation to this amount. Returns false if the quota does not allow that, and leaves the
+    /// reservation as it was.
     pub(crate) fn hold(&mut self, amount: usize) -> bool {
         let mut counts = self.quota.counts();
         let count = counts.get(&self.caller).copied().unwrap_or_default();

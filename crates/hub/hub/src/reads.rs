@@ -115,8 +115,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Returns the next entry; `None` after the last. A log that cannot be read does not end: that is an
-    /// error with its position.
+    /// Returns the next entry; `None` after the last. If the log cannot be read, returns an error with the position,
+    /// because `None` would mean that the log ends there.
     async fn next(&mut self) -> Result<Option<Bytes>, Refused> {
         let is_beyond = |position: u64| self.last.is_some_and(|last| position > last);
         if self.left == 0 || is_beyond(self.read.position()) {

@@ -37,7 +37,7 @@ struct FileState<T> {
     value: Arc<T>,
     /// The version that is in use.
     read: Vec<Stamp>,
-    /// The last version that could not be used. It is read again, and logged once.
+    /// The last version that could not be used. `get` tries it again, but logs it only once.
     failed: Option<Vec<Stamp>>,
     /// The version at the last check. `changes` says since when it differs from the version in use.
     seen: Vec<Stamp>,
@@ -98,8 +98,8 @@ impl<T> Reloaded<T> {
                 return Arc::clone(&held.value);
             }
             let since = *held.changes.get_or_insert_with(Instant::now);
-            // A file that is written without a pause never counts as stable. After `LONGEST` it is
-            // read all the same, so that a withdrawn token does not stay valid.
+            // A file that is written without a pause never counts as stable. After `LONGEST` it is read anyway, so
+            // that a withdrawn token does not stay valid.
             if is_stable || since.elapsed() >= LONGEST {
                 match (self.read)() {
                     Ok(value) => {

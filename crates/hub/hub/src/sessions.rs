@@ -24,7 +24,7 @@ use crate::rates::Rate;
 use leases::Leases;
 use store::SharedStore;
 
-/// What a session that begins has to be called.
+/// What the hub expects when it refuses to begin a session named `.` or `..`. Older sessions of these names go on.
 const LOST_NAMES: &str =
     "a session with another name than `.` and `..`, which an address would lose";
 
@@ -114,8 +114,7 @@ impl Sessions {
         }
     }
 
-    /// Sets the options of the sessions: a registry of your own, a token counter. Their session and
-    /// agent stay.
+    /// Sets the options of the sessions, such as a registry. The names of the sessions and of the hub's agent stay.
     pub fn with_options(mut self, options: Options) -> Self {
         let agent = self.options.agent;
         self.options = Options { agent, ..options };
@@ -135,9 +134,8 @@ impl Sessions {
         self.leases = Some(Leases::new(name, lease));
     }
 
-    /// Returns a session, and opens or begins it if it has to. `by` names the peer that may begin it; without a
-    /// name, as for a read, no session begins. `is_plain` says that this peer knows only the draft. Refuses with
-    /// [`Refused::there`] a session that another hub runs.
+    /// Returns a session. Opens it if necessary, or begins it if `by` names a peer that may do that. `is_plain` says
+    /// that the peer knows only the draft. Refuses a session that another hub runs with [`Refused::there`].
     pub(crate) async fn get(
         &self,
         session: &str,
@@ -215,8 +213,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets which hub runs a session, because that hub has not answered. The store is asked again with the
-    /// next use.
+    /// Forgets which hub runs a session, because that hub has not answered. The next use asks the store again.
     pub(crate) fn forget(&self, session: &str) {
         if let Some(leases) = &self.leases {
             leases.forget(session);
@@ -267,8 +264,7 @@ impl Sessions {
                 }
                 stays
             });
-            // The release is queued here, so a session that is opened later takes its lease after
-            // the release.
+            // The release is queued here, so a session that is opened later takes its lease after the release.
             let leases = self.leases.as_ref();
             leases.map(|leases| leases.release(&self.store, gone))
         };
@@ -282,8 +278,7 @@ impl Sessions {
         self.leases.as_ref().map(|leases| leases.time / 3)
     }
 
-    /// Renews the leases of the sessions in memory. A session that another hub may run by now ends
-    /// here.
+    /// Renews the leases of the sessions in memory. A session that another hub may run by now ends here.
     pub(crate) async fn renew(&self) -> Result<(), Refused> {
         let Some(leases) = &self.leases else {
             return Ok(());
@@ -357,8 +352,7 @@ impl Sessions {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
             if matches!(session, "." | "..") {
-                // A client of HTTP resolves these parts of a path, so no address leads to such a session. One that
-                // an earlier version began goes on.
+                // No address leads to such a session: clients of HTTP resolve these parts of a path.
                 return Err(Refused::invalid(LOST_NAMES));
             }
             let taken = self.begins.try_take(by, 1.0);

@@ -112,13 +112,13 @@ enum Turn {
 /// The next event of a socket whose messages this hub forwards to another hub.
 enum Came {
     Peer(Option<Result<Message, axum::Error>>),
-    /// From the other hub, if it was not silent for too long.
+    /// A message of the other hub, unless that hub was silent for too long.
     There(Result<Option<Result<tungstenite::Message, tungstenite::Error>>, Elapsed>),
-    /// Nothing more at the moment.
+    /// No message is ready at the moment.
     Nothing,
 }
 
-/// Returns whether a peer reads something in time.
+/// Returns whether the peer reads in time what this future sends.
 async fn takes<E>(sending: impl Future<Output = Result<(), E>>) -> bool {
     matches!(timeout(PATIENCE, sending).await, Ok(Ok(())))
 }
@@ -169,8 +169,8 @@ impl Peer<'_> {
     }
 
     /// Runs a future that may take long, and pings the peer meanwhile. The future is finished even if the peer
-    /// disconnects. Then this is an error, because a link that opens for a closed socket would replace the link of the
-    /// next socket.
+    /// disconnects, because a link that opens later for a closed socket would replace the link of the next socket.
+    /// After a disconnection, this returns an error.
     async fn during<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut beats = interval_at(Instant::now() + heartbeat, heartbeat);

@@ -73,7 +73,7 @@ impl Tokens {
     /// Reads a file of tokens.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not such a file, with the line.
+    /// When the file cannot be read, or is not a file of tokens. The error names the line of the fault.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
         let known = Reloaded::text(file, parse)?;
         Ok(Self { known })

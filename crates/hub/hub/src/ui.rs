@@ -19,7 +19,7 @@ const SCRIPT: &str = concat!(
     include_str!("ui/page.js"),
 );
 
-/// The page, and the policy that its browser keeps to.
+/// The page, and its content security policy, which a browser enforces.
 static PAGE: LazyLock<(String, String)> = LazyLock::new(|| {
     let page = SKELETON
         .replace("/* page.css */", STYLE)

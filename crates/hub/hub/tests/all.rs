@@ -1,4 +1,4 @@
-//! The tests of this crate are one program, because each program is linked by itself.
+//! All tests of this crate are one program, because the build links each test program by itself, which takes time.
 
 mod access;
 mod common;

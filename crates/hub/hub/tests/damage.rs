@@ -1,5 +1,5 @@
-//! A store with a damaged row. A reader must not take the rows before the damaged row for the whole log, and a damaged
-//! value is told as damage.
+//! A store with a damaged row. A reader must not take the rows before the damaged row for the whole log, and a reader
+//! of a damaged value has to learn that the value is damaged.
 
 use crate::common::{TestHub, frame};
 use crate::values::{VALUE, announce, put};
@@ -82,7 +82,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
             assert!(last.contains(expected), "{query} says why: {last}");
         }
     }
-    // The rows behind the damaged row can be read, and the session continues.
+    // The rows after the damaged row can be read, and the session continues.
     let (text, is_whole) = read(&hub, "after=600", "*/*").await;
     assert!(is_whole && text.contains(&last));
     let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
@@ -108,7 +108,7 @@ async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
         put(&hub, "k101_1", "?agent=me", VALUE).await.0,
         StatusCode::CREATED
     );
-    // After so many frames the hub opens the session without looking at the value.
+    // After this many frames, the hub can open the session from a snapshot, without reading the value.
     let planner = Agent::connect(hub.ws(), "lunch", "planner")
         .await
         .expect("a hub");
@@ -153,7 +153,7 @@ async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
             "{reply}"
         );
     }
-    // The socket is still that of the session.
+    // The damaged value has not ended the socket or the session.
     socket.send_text("@qa>ping:link{}[mid:9,seq:0]").await;
     loop {
         let reply = socket.receive().await.expect("it is open");

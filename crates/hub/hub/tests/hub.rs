@@ -387,8 +387,8 @@ async fn the_file_of_a_hub_names_the_address_where_it_listens() {
     assert!(second.to_string().contains(&address), "{second}");
 }
 
-/// No address leads to a session that is called like a step in a path. Sessions that an earlier version began under these
-/// names go on.
+/// No address leads to a session that is called `.` or `..`, like a step in a path. If an earlier version began a
+/// session under such a name, that session goes on.
 #[tokio::test]
 async fn no_session_begins_under_a_name_that_addresses_lose() {
     let committer = Committer::inline(MemoryStore::new());

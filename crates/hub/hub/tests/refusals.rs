@@ -68,7 +68,7 @@ async fn a_first_frame_that_is_refused_lets_nobody_in() {
     let (status, reply) = hub.post(&for_ghost("abc101000003", 2)).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
 
-    // An agent that was taken out does not come back with a frame that is refused either.
+    // A refused frame does not bring back an agent that was taken out, either.
     let out = hub.url("/accp/v1/sessions/lunch/agents/ghost?agent=ghost");
     let out = hub.http.delete(out).send().await.expect("an answer");
     assert_eq!(out.status(), StatusCode::OK);

@@ -309,7 +309,7 @@ async fn a_hub_that_ends_does_not_wait_for_an_answer_at_another_hub() {
     assert!(answer.headers().contains_key("retry-after"));
     let reply = answer.text().await.expect("text");
     assert!(reply.contains("this_hub_ends"), "{reply}");
-    // The log that was followed by way of the hub that ends says why it stops, and breaks off.
+    // Hub `b`, which ends, forwarded this log. The log says why it stops, and breaks off.
     let mut rest = String::new();
     while let Ok(Some(piece)) = log.chunk().await {
         rest += &String::from_utf8_lossy(&piece);

@@ -65,7 +65,7 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
     hub.stop().await;
 }
 
-/// The answer comes while its asker is about to leave, and has not looked.
+/// The answer arrives when the agent that asked is about to drop its question, and has not taken the answer yet.
 #[tokio::test]
 async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
     let hub = TestHub::start(Config::default()).await;
@@ -92,7 +92,7 @@ async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
             break;
         }
     }
-    // The agent works on what it has before it says which registry it has.
+    // An agent handles what has already arrived before it returns its registry, so the answer has been handled here.
     for _ in 0..3 {
         guest.registry().await.expect("a registry");
     }
@@ -103,7 +103,7 @@ async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
         async { Ok::<_, Error>(()) }
     });
     assert_eq!(heard.recv().await.as_deref(), Some("bread"));
-    // An answer that its asker has taken goes to no handler, now or when the agent comes back.
+    // An answer that the asking call has taken goes to no handler, neither now nor when the agent comes back.
     let soup = guest.ask::<ScheduleDone<'static>>(task("soup")).await;
     assert_eq!(soup.expect("an answer").task, "soup");
     guest.close().await.expect("it ends");

@@ -108,7 +108,7 @@ fn write(frame: impl EncodeFrame, chain: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the chain of a call: the id of its request in MCP, as the id of a message.
+/// Returns the name of the chain of a call: the id of the MCP request, in the form of the id of a frame.
 fn chain(request: &RequestId) -> String {
     let number = match request {
         RequestId::Number(number) => number.unsigned_abs(),

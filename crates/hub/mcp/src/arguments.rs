@@ -138,8 +138,8 @@ impl OutgoingFrame {
     }
 }
 
-/// Reads the params of a frame that the registry lists, so that one error names all mistakes. Returns `None` if
-/// the name of the frame also means another frame.
+/// Reads the params of a frame that the registry lists, so that one error names all mistakes. Returns `None` if the
+/// registry has no frame, or another frame, under the tool name of this frame.
 fn by_registry(
     registry: &Registry,
     agent: &AgentId<'_>,

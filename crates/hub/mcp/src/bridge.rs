@@ -26,9 +26,8 @@ use call::Tools;
 /// The most redirects of one request.
 const REDIRECTS: usize = 10;
 
-/// An agent that answers `req:tool` by the tools of an MCP server: with `done:tool`, or with `fail:error`
-/// and E4001 (no such tool), E4003 (arguments that the tool does not take) or E4002 (it failed, or the
-/// server is gone).
+/// An agent that answers `req:tool` by the tools of an MCP server: with `done:tool`, or with `fail:error` and E4001
+/// (no such tool), E4003 (arguments that the tool does not take) or E4002 (the tool failed, or the server is gone).
 ///
 /// When the chain of a call is cancelled, the request to the MCP server is cancelled too. The agent stops
 /// serving when the bridge is dropped or [closed](Self::close).

@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     open: Opener<Agent>,
     registry: Opener<Arc<Registry>>,
     inbox: watch::Sender<Option<Arc<Inbox>>>,
-    /// Held while the agent is opened.
+    /// Locked while the agent is being opened.
     opening: Mutex<()>,
 }
 

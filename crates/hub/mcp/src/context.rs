@@ -25,7 +25,7 @@ const INSTRUCTIONS: &str = "This conversation is longer than its window, so resu
 /// Serves the tools of CTX-001 for a session below a root over standard input and output, until the client closes
 /// them: `context_read`, `context_recover` and `context_status`. Nothing else may write to standard output.
 ///
-/// The session need not have begun: `context_recover` and `context_status` say so until it has.
+/// The session need not have begun. Until it begins, `context_recover` and `context_status` say that it has not.
 ///
 /// ```no_run
 /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {

@@ -45,7 +45,7 @@ struct Usage {
 
 /// The right of a client.
 struct Right {
-    /// Waits until the right is over, and ends what is used under it.
+    /// Waits until the right is over. Then ends the MCP sessions that were last used under this right.
     task: AbortHandle,
     is_over: Arc<AtomicBool>,
 }
@@ -55,12 +55,12 @@ impl AgentEndpoint {
         &self.service
     }
 
-    /// Returns whether there is this MCP session.
+    /// Returns whether this MCP session exists.
     pub(crate) async fn has(&self, session: &SessionId) -> bool {
         self.manager.sessions.read().await.contains_key(session)
     }
 
-    /// Returns an MCP session for one of its calls.
+    /// Returns the state of an MCP session, for one of the session's calls.
     pub(crate) async fn session(&self, session: &SessionId) -> McpSession {
         let there = self.manager.sessions.read().await;
         let mut calls = self.calls();
@@ -119,7 +119,7 @@ impl AgentEndpoint {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether there is a request or an MCP session.
+    /// Returns whether a request or an MCP session uses the endpoint.
     fn is_in_use(endpoint: &Arc<Self>) -> bool {
         // The list of endpoints holds each endpoint once. The endpoint and its service hold the
         // connection. Any further reference belongs to a request or an MCP session.
@@ -180,9 +180,9 @@ impl<A: Agents> Endpoints<A> {
         }
     }
 
-    /// Returns the endpoint of an agent. The endpoint stays as long as one of its clients has the right. This
-    /// does not open the agent: the server opens the agent when a client begins. The flag is true once what is used
-    /// under the right of the client is about to end, because the right is over.
+    /// Returns the endpoint of an agent. The endpoint stays as long as one of its clients has the right. This does
+    /// not open the agent: the server opens the agent when a client begins. The flag becomes true when the right of
+    /// the client is over, before the endpoint ends the sessions that were used under this right.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         who: &Principal,
@@ -234,7 +234,7 @@ impl<A: Agents> Endpoints<A> {
         }
     }
 
-    /// Waits until a right is over, and ends what is used under this right alone.
+    /// Waits until a right is over. Then ends the MCP sessions that were last used under this right.
     fn end_with_right(self: &Arc<Self>, who: Principal, right: Arc<str>) -> Right {
         let endpoints = Arc::downgrade(self);
         let is_over = Arc::new(AtomicBool::new(false));

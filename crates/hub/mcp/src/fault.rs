@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode as RpcCode;
 use serde_json::json;
 
-/// The number of an error for a request that works later. JSON-RPC leaves this number to servers.
+/// The code of an error for a request that the client may repeat later. JSON-RPC leaves this code to servers.
 const LATER: RpcCode = RpcCode(-32000);
 
 /// The reason why a tool has no result.
@@ -17,7 +17,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     /// What the model can do about the error.
     pub(crate) cure: String,
-    /// Whether what was sent is still under way, so that nobody may send it again.
+    /// Whether the frame that was sent is still under way, so that nobody may send the frame again.
     pub(crate) stands: bool,
 }
 
@@ -35,7 +35,7 @@ impl Fault {
         }
     }
 
-    /// Says that what was sent is still under way.
+    /// Says that the frame that was sent is still under way.
     pub(crate) fn standing(mut self) -> Self {
         self.stands = true;
         self

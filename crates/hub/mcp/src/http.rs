@@ -39,9 +39,9 @@ pub struct Settings {
     /// those of this machine. If clients reach the server under another name, add that name. An empty list allows
     /// all.
     pub hosts: Vec<String>,
-    /// The origins of web pages that may call, as `https://app.example.com:443`: pages of this machine by
-    /// default, as the conformance suite of MCP asks. An empty list allows no page, and
-    /// `None` all of them. A client that is not a web page names no origin.
+    /// The origins of web pages that may call, as `https://app.example.com:443`: pages of this machine by default, as
+    /// the conformance suite of MCP asks. An empty list allows no page, and `None` allows all pages. A client that is
+    /// not a web page names no origin.
     pub origins: Option<Vec<String>>,
     /// The most bytes of a request: 1 MiB by default.
     pub request_bytes: usize,
@@ -230,21 +230,21 @@ fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
     response
 }
 
-/// The body of an answer. It stops once the right of the caller is over, because a body that ends by itself would
-/// look complete. The layer that admitted the request then breaks the body off and says why. A body with `ends` is
-/// complete when the server ends.
+/// The body of an answer. When the right of the caller is over, this body yields nothing more and does not end,
+/// because a body that ends looks complete. The layer that admitted the request then breaks the body off and says
+/// why. A body with `ends` is complete when the server ends.
 struct WhileRight {
     body: BoxBody<bytes::Bytes, Infallible>,
     over: Mutex<Option<Over>>,
     /// True once the body is about to end because the right is over, perhaps before `over` is ready.
     is_over: Arc<AtomicBool>,
-    /// True once the body has ended for that reason.
+    /// True once the inner body has ended because the right is over.
     has_ended: bool,
     ends: Mutex<Option<Over>>,
 }
 
-/// How long a body that has ended with a right waits for the layer that breaks it off. That layer does not, if the right
-/// has come back at once.
+/// How long this body waits for the layer to break it off, after the inner body has ended because a right is over. If
+/// the right has come back at once, the layer does not break the body off, so the body ends after this time.
 const RETURNED: Duration = Duration::from_secs(5);
 
 type Over = Pin<Box<dyn Future<Output = ()> + Send>>;

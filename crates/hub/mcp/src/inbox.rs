@@ -20,10 +20,10 @@ const ANSWERS: usize = 8;
 /// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
 
-/// A frame that was handed to the agent and is not marked yet.
+/// A frame that was handed to the agent and is not marked as handled yet.
 pub(crate) struct PendingFrame {
     cx: Cx,
-    /// Ends the handler of the frame, which marks it.
+    /// Ends the handler of the frame. Then the frame is marked as handled.
     mark: oneshot::Sender<()>,
     /// True if the frame asks this agent for an answer.
     pub(crate) asks: bool,
@@ -42,7 +42,7 @@ impl PendingFrame {
         kept
     }
 
-    /// Marks the frame without waiting.
+    /// Marks the frame as handled, and does not wait until the mark is durable.
     fn discard(self) {
         drop(self.done());
     }
@@ -124,7 +124,7 @@ pub(crate) struct Inbox {
     /// The last answers that calls have returned, the oldest first. The client of such a call may have been away, and
     /// rmcp does not keep its result.
     answers: Mutex<VecDeque<Inbound>>,
-    /// Held while new frames are sorted.
+    /// Locked while new frames are sorted.
     sorting: Turn<()>,
     news: Notify,
 }
@@ -155,7 +155,8 @@ impl Inbox {
                 inbox.news.notify_waiters();
             }
             async move {
-                // The agent gets a frame without a mark again when it is opened anew.
+                // If the agent ends before the frame is marked, the agent gets the frame again when it is opened
+                // anew.
                 let ended = async {
                     if let Ok(end) = end {
                         end.await;
@@ -273,8 +274,8 @@ impl Inbox {
         Ok(cancelled)
     }
 
-    /// Marks these frames. Returns futures that end when the marks are durable, and the positions of the
-    /// cancelled frames.
+    /// Marks the frames that [`clear`](Self::clear) marks. Returns futures that end when the marks are durable, and
+    /// the positions of the cancelled frames.
     fn close(
         &self,
     ) -> (
@@ -366,7 +367,7 @@ impl Inbox {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open frames, with whether they want an answer.
+    /// Returns the open frames, each with whether it wants an answer.
     pub(crate) fn opened(&self) -> Vec<(Inbound, bool)> {
         let frames = self.frames();
         let open = frames.open.values();

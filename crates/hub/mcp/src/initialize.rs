@@ -1,6 +1,6 @@
-//! The `initialize` request, and bodies that are no message. rmcp treats an invalid `initialize` as some other request,
-//! and does not say what is wrong. So this module checks `initialize` first, and says what is wrong with a body that
-//! rmcp cannot read.
+//! The `initialize` request, and bodies that are not messages. rmcp treats an invalid `initialize` as some other
+//! request, and does not say what is wrong. So this module checks `initialize` first, and says what is wrong with a
+//! body that rmcp cannot read.
 
 use std::io::Cursor;
 

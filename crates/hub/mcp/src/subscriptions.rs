@@ -42,8 +42,7 @@ impl Changes {
         let inbox = self.inboxes.borrow_and_update().clone();
         let agent = inbox.as_ref().map(|inbox| &inbox.agent);
         if let Some(agent) = agent {
-            // If the session has begun anew, its log is shorter, so `next` may lie behind the end
-            // of the log.
+            // If the session has begun anew, its log is shorter, so `next` may lie after the end of the log.
             let end = agent.look(Session::position).await? + 1;
             self.next = self.next.min(end);
             self.frames = Some(agent.frames(self.next));

@@ -199,7 +199,7 @@ async fn what_is_wrong_with_the_beginning_is_named() {
     }
 }
 
-/// A body that is no message has the status of a wrong request, and an error that says what is wrong.
+/// A body that is not a message has the status of a wrong request, and an error that says what is wrong.
 #[tokio::test]
 async fn a_body_that_is_no_message_is_a_wrong_request() {
     let at = serve().await;

@@ -52,7 +52,7 @@ async fn pieces_are_read_in_the_order_of_their_indexes() {
     assert_eq!(reads(&qa, 1).await, [""; 0]);
 }
 
-/// Pieces behind a gap are delivered when their chain ends, so that no piece stays unread.
+/// Pieces after a gap are delivered when their chain ends, so that no piece stays unread.
 #[tokio::test]
 async fn a_stream_with_a_gap_is_read_at_its_end() {
     let hub = hub().await;
@@ -74,7 +74,7 @@ async fn a_stream_with_a_gap_is_read_at_its_end() {
     }
 }
 
-/// An agent that is opened again goes on where it was.
+/// An agent that is opened again goes on with a stream where the agent stopped before.
 #[tokio::test]
 async fn a_stream_goes_on_with_an_agent_that_is_opened_again() {
     let hub = hub().await;

@@ -1,4 +1,4 @@
-//! The changes that a batch makes to a side, with the checks of the contract of [`Store`](crate::Store). All
+//! The changes that a batch makes to a side, and the checks that the contract of [`Store`](crate::Store) requires. All
 //! stores share this code.
 
 mod key;
@@ -28,7 +28,7 @@ pub(crate) trait SideRows {
     fn key(&mut self, name: &str) -> Result<Option<Key>, Self::Fault>;
     /// Returns the length of the bytes with this digest, if the store has them.
     fn length(&mut self, digest: &Hash) -> Result<Option<u64>, Self::Fault>;
-    /// Returns the position of the entry that consumed an id.
+    /// Returns the position of the entry that has taken this message id. A refused frame takes no id.
     fn position(&mut self, mid: &Mid) -> Result<Option<u64>, Self::Fault>;
     /// Returns an entry of the log. It may lack its text.
     fn entry(&mut self, position: u64) -> Result<Option<Entry>, Self::Fault>;
@@ -46,7 +46,8 @@ pub(crate) struct Changes<'b> {
     pub bytes: BTreeMap<Hash, &'b Arc<[u8]>>,
     /// New entries.
     pub entries: BTreeMap<u64, Cow<'b, Entry>>,
-    /// Entries that were there before, with their new marks. They may lack their texts.
+    /// Entries that the store had before the batch, each with its new mark: handled or lapsed. They may lack their
+    /// texts.
     pub marked: BTreeMap<u64, Entry>,
     /// Frames to remove from the outbox, if they are there.
     pub removed: BTreeSet<&'b Mid>,
@@ -54,10 +55,10 @@ pub(crate) struct Changes<'b> {
     pub outgoing: BTreeMap<u64, &'b Outgoing>,
     /// The texts of inboxes. An empty text removes the inbox.
     pub inboxes: BTreeMap<MemberId, &'b str>,
-    /// Registries that are to be kept unless the store has them.
+    /// Registries to store. The store skips a registry that it already has.
     pub registries: BTreeMap<Hash, &'b str>,
     pub snapshot: Option<&'b Snapshot>,
-    /// The positions of the new entries that consume an id.
+    /// For each message id that a new entry takes, the position of the entry.
     mids: BTreeMap<&'b Mid, u64>,
 }
 
@@ -250,7 +251,7 @@ impl<'b> Changes<'b> {
     }
 }
 
-/// Returns the number if a store can keep it.
+/// Returns the number. Fails if the number does not fit in 63 bits, because no store can keep such a number.
 pub(crate) fn checked(number: u64) -> Result<u64, Conflict> {
     if i64::try_from(number).is_ok() {
         return Ok(number);

@@ -39,10 +39,10 @@ pub use pending::Pending;
 ///   read sees everything that was submitted before it; it may see more.
 /// - **Only the side at fault fails.** When a batch is refused, the rest of its group is committed
 ///   without that side.
-/// - **No holes.** After a batch of a side has failed, its later batches are refused until the side
-///   is [opened](Self::open) again. Once it is opened again, earlier openings are refused.
-/// - **A disk that fails** ([`Io`](crate::StoreErrorKind::Io)) fails everything that was submitted,
-///   and everything from then on: open the store anew, with a new committer.
+/// - **No holes.** After a batch of a side has failed, the later batches of the side are refused until the side is
+///   [opened](Self::open) again. Once the side is opened again, batches of its earlier openings are refused.
+/// - **A disk that fails.** When the store fails with [`Io`](crate::StoreErrorKind::Io), all submitted work fails, and
+///   so does all later work: open the store anew, with a new committer.
 /// - **The end.** Dropping the last handle ([`Committer`] or [`OpenSide`]) finishes the submitted
 ///   work and closes the store. The drop waits until both are done.
 ///
@@ -83,9 +83,9 @@ impl Committer {
         Self::start(Box::new(Plain(store)))
     }
 
-    /// Owns a store without a thread. The thread that submits a job does it, unless another thread does jobs
-    /// already: then that thread does it. This is for a store that never waits for a disk, such as
-    /// [`MemoryStore`](crate::MemoryStore), and saves the way to another thread and back. Calls by
+    /// Makes a committer that has no thread of its own. The thread that submits a job does the job. If another thread
+    /// is doing jobs at that moment, the other thread does this job, too. This is for a store that never waits for a
+    /// disk, such as [`MemoryStore`](crate::MemoryStore): it saves the way to another thread and back. Calls by
     /// [`ask`](Committer::ask) must not wait either.
     ///
     /// ```
@@ -157,9 +157,9 @@ impl<T: ?Sized + 'static> Committer<T> {
         pending
     }
 
-    /// Closes every side of a session, and then calls `ask` with the store as [`ask`](Self::ask) does. Use this
-    /// for a change of the store that the sessions in memory do not know. Their owners have to open the sides
-    /// again, as after a failed batch.
+    /// Closes every side of a session, and then calls `ask` with the store as [`ask`](Self::ask) does. Use this for a
+    /// change of the store that open sessions cannot know about. The owners of the sides have to open the sides again,
+    /// as after a failed batch.
     ///
     /// ```
     /// use accp_session::Batch;
@@ -200,8 +200,8 @@ impl<T: ?Sized + 'static> Committer<T> {
 }
 
 impl<T: ?Sized + 'static> Shared<T> {
-    /// Hands a job to the thread. If the thread has ended, the job is dropped, and its promise
-    /// answers with an error.
+    /// Hands a job to the thread, or does it here if the committer has no thread. If the thread has ended, the job is
+    /// dropped, and its promise answers with an error.
     fn submit(&self, job: Job<T>) {
         match self {
             Self::Thread { jobs, .. } => drop(jobs.as_ref().map(|jobs| jobs.send(job))),
@@ -219,7 +219,7 @@ impl<T: ?Sized + 'static> Shared<T> {
     }
 }
 
-/// Makes a call on the store, and the [`Pending`] for its answer.
+/// Wraps a call on the store as a job. Returns the job, and the [`Pending`] for the answer to the call.
 fn asking<A: Send + 'static>(
     ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
 ) -> (Ask, Pending<A>) {

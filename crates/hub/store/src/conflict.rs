@@ -58,7 +58,7 @@ pub(crate) fn key(found: &Cold, digest: &Hash, length: u64) -> String {
     )
 }
 
-/// An entry has no text, which is how a store keeps one that was erased.
+/// A new entry has no text. In a store, an entry without a text is an entry whose text was deleted.
 pub(crate) fn empty(position: u64) -> String {
     format!("the entry at position {position} has no text: an entry is a frame, so write it whole")
 }

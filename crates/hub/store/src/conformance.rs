@@ -1,8 +1,8 @@
 //! The tests that every [`Store`] has to pass.
 //!
-//! [`run`] makes up scripts of commits, reopenings, retention, erasures and deletion. The store plays each
-//! script, and after every step [`run`] compares everything in the store with a plain model. The
-//! scripts also contain batches that do not fit.
+//! [`run`] makes up scripts of commits, reopenings, retention, erasures and deletion. The store plays each script, and
+//! after every step [`run`] compares everything in the store with a plain model. The scripts also contain batches that
+//! a store must refuse.
 //!
 //! ```
 //! use accp_store::{MemoryStore, conformance};

@@ -43,10 +43,10 @@ const AHEAD: usize = 8;
 /// - Frames that have arrived go to `receive`. Other inputs, such as frames to send and marks of
 ///   handled frames, go to the session ([`session_mut`](Self::session_mut)). Inputs may be
 ///   collected, and are then committed together.
-/// - [`carry_out`](Self::carry_out) does the work that follows: it lets time pass, commits, and
-///   only then sends. It returns the frames to be handled and the events. Call it right after
-///   opening, after inputs, and at [`Session::next_timeout`]. An input takes effect only when it
-///   was carried out. [`serve`](Self::serve) does the same with a handler.
+/// - [`carry_out`](Self::carry_out) does the work that follows: it tells the session the time, commits, and only then
+///   sends. It returns the frames to be handled and the events. Call it right after opening, after inputs, and at
+///   [`Session::next_timeout`]. An input takes effect only when it was carried out. [`serve`](Self::serve) does the
+///   same with a handler.
 /// - Only the driver may take the outputs of the session ([`Session::poll`]).
 /// - When the store fails, the driver sends no frame of a batch that was not kept. The driver is then put aside:
 ///   every later call fails. [`into_parts`](Self::into_parts) gives the store back, to open the session again
@@ -56,9 +56,9 @@ const AHEAD: usize = 8;
 /// The store keeps each side under the id of the session and the side's own agent, so that the
 /// sides of a session can share one store.
 ///
-/// The driver reports every frame as an event of `tracing` of the level `DEBUG` with the target
-/// `accp::frames` (draft section 9, item 1). The event has `session`, `agent`, `way` (`receives`,
-/// `keeps` or `sends`, the last two when they are durable) and `frame`, the text of the frame.
+/// The driver reports every frame as an event of `tracing` of the level `DEBUG` with the target `accp::frames` (draft
+/// section 9, item 1). The event has `session`, `agent`, `way` and `frame`, the text of the frame. `way` is
+/// `receives`, `keeps` or `sends`. The driver reports `keeps` and `sends` once the frame is durable.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -163,12 +163,12 @@ impl<S: Store, L: Link> Driver<S, L> {
         })
     }
 
-    /// Returns the session, to look at.
+    /// Returns the session, for reading its state.
     pub fn session(&self) -> &Session {
         self.machine.session()
     }
 
-    /// Returns the session, to hand inputs to.
+    /// Returns the session, for handing inputs to it.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -200,8 +200,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.machine.receive(from, frame, now)
     }
 
-    /// Hands frames that have arrived to the session, as the link of their sender has collected
-    /// them.
+    /// Hands frames to the session that have arrived from one sender, such as the frames that a link has collected in
+    /// a vector.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -215,8 +215,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         frames.try_for_each(|frame| self.receive(from, frame.text.as_bytes(), now))
     }
 
-    /// Lets an agent in, and returns the number of its member; see [`Session::join`]. Only for a
-    /// host.
+    /// Makes an agent join the session, and returns the number of its member; see [`Session::join`]. Only for a host.
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -233,8 +232,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.machine.send(outbound, now)
     }
 
-    /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
-    /// and reads from the store for the session.
+    /// Tells the session the time, commits its batches, sends the frames that may then leave, and reads from the store
+    /// for the session.
     ///
     /// # Errors
     /// [`DriverError::Store`] when the store fails. Frames that were kept before the failure may
@@ -297,7 +296,7 @@ impl<S: Store, L: Link> Driver<S, L> {
             .try_for_each(|inbound| self.with_values(inbound).map(drop))
     }
 
-    /// Carries out, and keeps the frames and the events for [`serve`](Self::serve).
+    /// Calls [`carry_out`](Self::carry_out), and keeps the frames and the events for [`serve`](Self::serve).
     fn take_in(&mut self, now: Time) -> Result<(), DriverError> {
         let outcome = self.carry_out(now)?;
         self.keep(outcome);
@@ -309,8 +308,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.events.extend(outcome.events);
     }
 
-    /// Takes the events of calls of [`serve`](Self::serve) that failed, for a program that does not
-    /// call it again. Otherwise the next call that succeeds returns these events.
+    /// Takes the events of calls of [`serve`](Self::serve) that failed, for a program that does not call `serve`
+    /// again. Otherwise the next call of `serve` that succeeds returns these events.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -376,7 +375,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(self.machine.take_outcome())
     }
 
-    /// Looks up data in the store for this work, until the work is done.
+    /// Reads from the store what `lookup` needs, until it needs nothing more.
     fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {

@@ -31,13 +31,12 @@ pub struct ErasureRequest {
 
 /// An erasure that is ready to be carried out: what it deletes from each side of a session in a store.
 ///
-/// With the frames, the plan erases what [`Erasing`] says: their parts and copies, their values, and the
-/// checkpoints that may state facts of them. The plan makes a new fold of each side without the erased data. What
-/// other agents have written about this data stays, and so do copies in other stores: those of agents that are
-/// elsewhere, and backups.
+/// With the frames, the plan erases what [`Erasing`] says: their parts and copies, their values, and the checkpoints
+/// that may state facts of them. The plan makes a new fold of each side without the erased data. Texts by other agents
+/// about this data stay. Copies in other places stay, too: in the stores of other agents, and in backups.
 ///
-/// While a side is open, its session holds the data in memory. So close it first, or let
-/// [`Committer::interrupt`](crate::Committer::interrupt) do so.
+/// While a side is open, its session holds the data in memory. So close the side first, or let
+/// [`Committer::interrupt`](crate::Committer::interrupt) close it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,11 +72,11 @@ pub struct ErasurePlan {
 pub struct SideErasurePlan {
     /// The side.
     pub side: SideId,
-    /// True when it is the host's.
+    /// True when the side is the host's.
     pub host: bool,
-    /// The entries, ascending.
+    /// The entries that lose their texts, ascending.
     pub entries: Vec<PlannedEntry>,
-    /// The keys of values.
+    /// The keys of the values that are erased.
     pub keys: BTreeSet<String>,
     erasure: Erasure,
 }
@@ -89,7 +88,7 @@ pub struct PlannedEntry {
     pub position: u64,
     /// The kind.
     pub kind: EntryKind,
-    /// The member that sent it.
+    /// The member that sent the entry.
     pub sender: MemberId,
     /// The number of bytes of the text.
     pub bytes: u64,
@@ -101,11 +100,11 @@ pub struct PlannedEntry {
 pub enum EraseError {
     /// The store failed.
     Store(StoreError),
-    /// A side cannot be folded.
+    /// The state of a side cannot be restored from the store.
     Restore(SideId, RestoreError),
-    /// The name of a side is not that of an agent.
+    /// The agent in the name of a side is not a valid name of an agent.
     Name(SideId),
-    /// Nothing was named.
+    /// The request names nothing to erase.
     Nothing,
     /// The store has no session of this name.
     Session(String),
@@ -135,11 +134,11 @@ pub enum EraseError {
 impl ErasurePlan {
     /// Finds all that has to be erased from the sides of a session. Changes nothing.
     ///
-    /// All sides with the name of the session are taken, also the copies of members, and sides whose logs only have this
-    /// name in common. [`of_side`](Self::of_side) takes one side alone.
+    /// The plan covers every side that has the name of the session: also the copies of members, and sides of another
+    /// log that has the same name. [`of_side`](Self::of_side) covers one side alone.
     ///
-    /// `options` and `rules` are those under which the session runs, or the defaults. The plan replaces the names
-    /// of session and agent in `options`.
+    /// `options` and `rules` are the options and rules of the running session, or the defaults. The plan replaces the
+    /// names of session and agent in `options`.
     ///
     /// # Errors
     /// As [`EraseError`] says.

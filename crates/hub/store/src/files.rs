@@ -1,11 +1,11 @@
-//! Files. The trait [`Files`] lets tests cut the power and fill the disk. [`Private`] and the functions here make
-//! files that their owner alone can open.
+//! Access to files. The trait [`Files`] lets tests cut the power and fill the disk. [`Private`] and the functions here
+//! make files that their owner alone can open.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file that is read.
+/// The largest file that [`Files::read`] reads, in bytes.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads and writes files. [`Os`] is the file system. Tests use other implementations, which lose power or are
@@ -141,7 +141,7 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Os;
 
-/// The file system. Files that this makes are for their owner alone.
+/// The file system, but every file that it makes is for its owner alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Private;
 

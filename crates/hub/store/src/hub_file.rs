@@ -1,4 +1,4 @@
-//! A file of sessions that one hub has for itself.
+//! A file of sessions that only one hub can take at a time.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -11,13 +11,13 @@ use crate::files;
 use crate::open_file::{OpenFile, unreachable};
 use crate::sqlite::SqliteStore;
 
-/// A file of sessions that one hub has for itself. Two hubs on one file would each work on a state that the
-/// other has changed since.
+/// A file of sessions that one hub takes, so that no other hub can take the file. Two hubs on one file would each work
+/// on a state that the other hub has changed since.
 ///
-/// The hub holds a lock of the system on a file beside the store, `hub.accp-hub` for `hub.accp`, until this is
-/// dropped or the process ends, however it ends. So the next hub can start at once after a kill. The lock file
-/// names its holder, and stays where it is: two hubs could have a lock each if somebody removed it between
-/// them. Programs that read the file, copy it, or run single sides in it need no lock.
+/// The hub holds a lock of the system on a file beside the store, `hub.accp-hub` for `hub.accp`, until this value is
+/// dropped or the process ends, however it ends. So the next hub can start at once after a kill. The lock file names
+/// its holder. Nobody may remove the lock file: a second hub would make a new one, and each hub would lock a file of
+/// its own. Programs that read the store, copy it, or run single sides in it need no lock.
 ///
 /// ```
 /// use accp_store::{HubFile, Store, StoreErrorKind};
@@ -39,7 +39,7 @@ use crate::sqlite::SqliteStore;
 #[derive(Debug)]
 pub struct HubFile {
     path: PathBuf,
-    /// The file that was opened first.
+    /// The store file as the first call of [`open`](Self::open) found it.
     first: OnceLock<OpenFile>,
     /// Holds the lock, and names the holder.
     lock: File,
@@ -69,7 +69,8 @@ impl HubFile {
         })
     }
 
-    /// Says anew where this hub is. A hub takes its file before it listens, and may know its address only then.
+    /// Changes the text that tells where this hub is. A hub takes its file before it listens, and may know its address
+    /// only then.
     ///
     /// # Errors
     /// [`Io`](crate::StoreErrorKind::Io) when the lock file cannot be written.
@@ -90,12 +91,12 @@ impl HubFile {
         written.map_err(|error| error.in_store(&self.path.display().to_string()))
     }
 
-    /// Opens the store, as [`SqliteStore::open`] does. It may be opened again after it has failed, but only the
-    /// file of the first time: otherwise a hub would go on with an empty store after somebody has moved its
-    /// file away.
+    /// Opens the store, as [`SqliteStore::open`] does. After the store has failed, this opens it again, but only if
+    /// the path still leads to the same file: otherwise a hub would go on with an empty store after somebody has moved
+    /// its file away.
     ///
-    /// If an erasure of the file was cut short, this completes it, which takes as long as a copy of the file. If
-    /// another process reads the file meanwhile, this warns in the log, and the next opening tries again.
+    /// If an erasure of the file was cut short, this call completes the erasure, which takes as long as a copy of the
+    /// file. If another process reads the file meanwhile, this call logs a warning, and the next opening tries again.
     ///
     /// # Errors
     /// Those of [`SqliteStore::open`]; [`Gone`](crate::StoreErrorKind::Gone) when the file is not at its place
@@ -161,7 +162,8 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     Ok(lock)
 }
 
-/// Refuses a folder, and a store with a second name: a hub under each name would have a lock and a log of its own.
+/// Refuses a folder, and a store with hard links: hubs that open the store under two names would have two locks and
+/// two write-ahead logs.
 fn check_links(store: &Path) -> Result<(), StoreError> {
     if store.is_dir() {
         let text =

@@ -1,4 +1,4 @@
-//! Sides in memory.
+//! A store that keeps sides in memory.
 
 mod side;
 

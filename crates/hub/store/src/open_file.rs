@@ -32,7 +32,7 @@ const MARKED: &str = "The store beside this file still has bytes of what was era
 #[derive(Debug)]
 struct Wal {
     path: PathBuf,
-    /// The log as the last write left it, with its length; `None` before there is one.
+    /// The identity and the length of the log after the last write; `None` if there was no log then.
     seen: Mutex<Option<(FileId, u64)>>,
     /// Set once commits are lost. No later write brings them back.
     lost: OnceLock<WalLoss>,
@@ -41,7 +41,7 @@ struct Wal {
 /// How a write-ahead log was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalLoss {
-    /// The file was removed or replaced. The process still has it open.
+    /// The file of the log was removed or replaced, while this process had it open.
     Removed,
     /// Bytes of the log are gone.
     Cut,
@@ -55,7 +55,7 @@ type FileId = (u64, u64);
 type FileId = ();
 
 impl OpenFile {
-    /// Notes the file under a path, which was just opened.
+    /// Notes the identity of the file under a path, right after the file was opened.
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
         // The absolute path stays right when the process changes its working folder.
         let path = std::path::absolute(path).map_err(unreachable)?;
@@ -81,7 +81,7 @@ impl OpenFile {
         Ok(open)
     }
 
-    /// Notes how a write has left the write-ahead log.
+    /// Notes the identity and the length of the write-ahead log after a write.
     pub(crate) fn note(&self) {
         // If the write-ahead log is gone, the next check reports it.
         if let Ok(now) = measure(&self.wal.path) {
@@ -89,8 +89,9 @@ impl OpenFile {
         }
     }
 
-    /// Checks that the write-ahead log is the one of the last write. If the log has become shorter, another process
-    /// may have emptied it properly. Then `needed` returns the length that the log must still have.
+    /// Checks that the write-ahead log is still the file that the last write left, and that the file is not too short.
+    /// Another process may have shortened it properly, by copying the log into the store. `needed` returns the length
+    /// that a shortened log must still have.
     pub(crate) fn check_wal(
         &self,
         needed: impl FnOnce() -> Option<u64>,
@@ -115,7 +116,7 @@ impl OpenFile {
         seen.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether this is the same file.
+    /// Returns whether both are the same file.
     pub(crate) fn is(&self, other: &Self) -> bool {
         (&self.path, self.number) == (&other.path, other.number)
     }
@@ -132,7 +133,7 @@ impl OpenFile {
         }
     }
 
-    /// Marks the store, durably: an erasure is not complete.
+    /// Writes the mark of an erasure that is not complete, and syncs it to the disk.
     pub(crate) fn mark_erasure(&self) -> io::Result<()> {
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -154,7 +155,7 @@ impl OpenFile {
 
     /// Removes the mark of an erasure, which is complete.
     pub(crate) fn unmark_erasure(&self) {
-        // A mark that stays only has the file written anew once more.
+        // If the mark cannot be removed, the store is scrubbed once more later, and nothing else happens.
         let _ = fs::remove_file(&self.mark);
     }
 

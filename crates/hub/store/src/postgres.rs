@@ -64,7 +64,7 @@ pub struct PostgresStore {
     fences: Fences,
     /// The name of the database, for error messages.
     name: String,
-    /// The error after which the connection was not used again.
+    /// The error that every call returns after the connection has failed; `None` while the connection can be used.
     broken: Option<StoreError>,
 }
 
@@ -73,13 +73,13 @@ impl PostgresStore {
     /// it. The database itself gives up a statement earlier, after its `statement_timeout`.
     pub const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// The number of times that a transaction is tried when the database asks for that.
+    /// How many times the store tries a transaction, if the database asks to try it again.
     const TRIES: u32 = 4;
 
     /// Connects to a database, and makes the tables if there are none.
     ///
     /// The URL has the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE&...`, with the
-    /// parameters of `tokio_postgres::Config`, and these besides:
+    /// parameters of `tokio_postgres::Config`, and these in addition:
     ///
     /// - `sslmode`: `disable`; `prefer`, the default: TLS if the server has it; `require`. With TLS, the
     ///   certificate of the server must be right.
@@ -125,7 +125,7 @@ impl PostgresStore {
         result.map_err(|fault| self.fail(Failure::Fault(fault, side.cloned())))
     }
 
-    /// Writes in a transaction, and tries again if the database asks for that.
+    /// Writes in a transaction. If the database asks to try the transaction again, tries it again.
     fn write<T>(
         &mut self,
         mut write: impl FnMut(&mut Writer<'_>) -> Result<T, Failure>,

@@ -60,8 +60,8 @@ pub trait Transactional: Store {
     -> Result<(), StoreError>;
 }
 
-/// Writes the application's rows. A store may call it more than once: when the rest of the group is
-/// refused, the store rolls everything back and tries the batch again without the batch at fault.
+/// Writes the application's rows. The store may call this closure more than once for one batch: if another batch of
+/// the group is refused, everything is rolled back, and the group is committed again without the refused batch.
 pub type WriteRows<'a, T> = dyn FnMut(&T) -> Result<(), RowsError> + 'a;
 
 /// The rows that a handler writes along with the mark of its frame; see

@@ -25,9 +25,9 @@ pub struct Match {
 /// The bytes of a value in cold state.
 pub(crate) enum Bytes {
     Here(Arc<[u8]>),
-    /// They have expired.
+    /// The bytes have expired.
     Gone,
-    /// They may still come.
+    /// The bytes are not here, but may still come.
     Lacking,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Bytes {
 pub(crate) struct Document {
     /// The frame, and the values that it refers to, each on a line of its own.
     pub(crate) text: String,
-    /// Whether the bytes of all these values are here, or will never be.
+    /// False while the bytes of a value may still come.
     #[cfg_attr(
         not(feature = "sqlite"),
         expect(dead_code, reason = "for an index alone")

@@ -124,7 +124,7 @@ impl<S: Store + ?Sized> Store for Box<S> {
     forward!(self => (**self));
 }
 
-/// Lets several drivers share a store. A call waits until the calls of the others are done.
+/// Lets several drivers share a store. A call waits until the calls of the other drivers are done.
 impl<S: Store + ?Sized> Store for Arc<Mutex<S>> {
     forward!(self => self.lock().map_err(|_| poisoned())?);
 }

@@ -41,12 +41,12 @@ use side::{DamagedSide, Side};
 /// beside it, `-wal` and `-shm`; until the file is closed, a copy has to take all three. The file does not
 /// shrink, unless something is erased, but the space of deleted data is used again.
 ///
-/// [`erase`](Store::erase) writes the whole file anew, so that no page keeps what was erased. That takes
-/// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
-/// the application's tables that have no `INTEGER PRIMARY KEY`. When another process reads at that
-/// time, it fails with [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase
-/// again then. If the process ends at that time, [`HubFile::open`](crate::HubFile::open) and the next erasure complete
-/// it. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
+/// [`erase`](Store::erase) writes the whole file anew, so that no page keeps erased data. That takes as long as a copy
+/// of the file, and the disk needs room for a copy. Rows of the application's tables that have no `INTEGER PRIMARY
+/// KEY` get other numbers. When another process reads at that time, the erasure fails with
+/// [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase again then. If the process ends at
+/// that time, [`HubFile::open`](crate::HubFile::open) and the next erasure complete the erasure. The store cannot
+/// erase data from copies of the file, nor from blocks of the disk that once were part of the file.
 ///
 /// Tables whose names begin with `app_` belong to the application. It can write to them in the
 /// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
@@ -78,7 +78,8 @@ pub struct SqliteStore {
     conn: Connection,
     /// The name of the file, for error messages.
     file: String,
-    /// The damaged rows of table `side`; `None` until all rows were read and all sides found in their index.
+    /// The damaged rows of table `side`; `None` until the store has read all rows and has found each side in the
+    /// index.
     damaged: Option<Vec<DamagedSide>>,
     /// True while one transaction holds the state that all reads see.
     is_held: bool,
@@ -139,7 +140,7 @@ impl SqliteStore {
 
     /// Holds the present state of the file: from now on all reads see this state, whatever other processes write, and
     /// every write of this store fails. Until the store is dropped, no process can empty the write-ahead log. So the
-    /// log grows with what others write, and an erasure of theirs is not completed.
+    /// log grows with the writes of other processes, and other processes cannot complete an erasure.
     ///
     /// # Errors
     /// The errors of a read.
@@ -155,9 +156,9 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Returns whether an erasure of this file was cut short: its process ended after it had committed the erasure, and
-    /// before the bytes of what was erased were overwritten. The next [`erase`](Store::erase) overwrites them, and so
-    /// does [`complete_erasure`](Self::complete_erasure). While another process erases, this is true as well.
+    /// Returns whether an erasure of this file was cut short: its process ended after it had committed the erasure,
+    /// and before it had overwritten the erased bytes. The next [`erase`](Store::erase) overwrites them, and so does
+    /// [`complete_erasure`](Self::complete_erasure). This is also true while another process erases.
     pub fn erasure_is_due(&self) -> bool {
         let file = self.open_file.as_ref();
         file.is_some_and(OpenFile::has_erasure_mark)
@@ -190,7 +191,7 @@ impl SqliteStore {
         self.open_file.as_ref()
     }
 
-    /// Takes over what an earlier store of the same file knows about it.
+    /// Takes over what an earlier store of the same file knows about the file.
     pub(crate) fn is_at(&mut self, earlier: &OpenFile) {
         if self.open_file.as_ref().is_some_and(|own| own.is(earlier)) {
             earlier.note();
@@ -198,8 +199,8 @@ impl SqliteStore {
         }
     }
 
-    /// Writes. Before and after, this checks that the file is still in its place, so that the next process finds
-    /// the commit.
+    /// Runs `write`. Before and after, checks that the file is still in its place: in another file, the next process
+    /// would not find the commit.
     fn in_open_file<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, StoreError>,
@@ -417,7 +418,8 @@ impl SqliteStore {
             freed.entries += one.entries;
             freed.bytes += one.bytes;
         }
-        // If this process ends between the commit and the end of `scrub`, the mark tells the next one.
+        // If this process ends between the commit and the end of `scrub`, the mark tells the next process that the
+        // erasure is due.
         if let Some(file) = &self.open_file {
             let marked = file.mark_erasure();
             marked.map_err(|why| error(Fault::Unmade(why)))?;
@@ -463,8 +465,7 @@ impl Transactional for SqliteStore {
         if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
             return Ok(());
         }
-        // The search index follows new entries, but not values that come late or expire. Those make
-        // it stale.
+        // The search index follows new entries. Values that come late or expire make the index stale.
         let expires = |write: &Write<'_, _>| !write.batch.expired.is_empty();
         let brings = |write: &Write<'_, _>| !write.batch.cold.is_empty();
         self.index = self.index.take().filter(|index| {

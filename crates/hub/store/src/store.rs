@@ -24,8 +24,8 @@ use crate::side::SideId;
 ///   batch does not fit when
 ///   - the position of an entry is 0, is not after those before it, or is covered by a snapshot
 ///     that was kept before;
-///   - an entry that takes a `seq` has the `mid` of another entry that took a `seq` (a refused
-///     frame consumes nothing, so that its id may come again);
+///   - an entry that takes a `seq` has the `mid` of another entry that took a `seq` (a refused frame takes no `seq`,
+///     so its `mid` may come again);
 ///   - a position in `handled` or `lapsed` is not the position of a due entry. So if two handlers
 ///     handle one frame, only one of them commits, and the replies of the other never leave;
 ///   - a key is put with another digest or length than before, or with bytes that do not match the
@@ -165,11 +165,11 @@ pub trait Store {
     /// Returns the summaries of all sides, in the order of [`SideId`]. This method,
     /// [`sides`](Self::sides) and [`summary`](Self::summary) read neither logs nor snapshots.
     ///
-    /// One side whose summary is damaged makes this fail. [`survey`](Self::survey) returns the others.
+    /// If the summary of one side is damaged, this method fails. [`survey`](Self::survey) returns the other summaries.
     fn list(&mut self) -> Result<Vec<Summary>, StoreError>;
 
     /// Returns the summaries of all sides, as [`list`](Self::list) does, and after them an error for each side whose
-    /// summary is damaged. The error names the side, if its name can be told.
+    /// summary is damaged. The error names the side, if the name can be read.
     ///
     /// The default is [`list`](Self::list).
     fn survey(&mut self) -> Result<Vec<Result<Summary, StoreError>>, StoreError> {
@@ -210,11 +210,11 @@ pub trait Store {
     /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError>;
 
-    /// Says whether the store can do its work now. The store really writes, as a commit does, reads the data
-    /// back, and checks that other processes find the same file or database. No side changes, and the store does
-    /// not grow, however many times it is asked.
+    /// Says whether the store can do its work now. The store really writes, as a commit does, reads the data back, and
+    /// checks that other processes find the same file or database. No side changes, and the store does not grow,
+    /// however many times this method is called.
     ///
-    /// By default a store is always able.
+    /// The default says that the store can always do its work.
     ///
     /// # Errors
     /// What a commit would fail with: [`Full`](crate::StoreErrorKind::Full),
@@ -318,14 +318,14 @@ pub struct Summary {
     pub host: bool,
     /// The last position of the log; 0 when it is empty.
     pub last: u64,
-    /// The first position whose text is kept, unless it was erased; 1 unless retention has deleted
-    /// texts.
+    /// The first position whose text retention has not deleted; 1 if retention has deleted no texts. An erasure may
+    /// have deleted the text.
     pub first: u64,
     /// The last position that the snapshot covers.
     pub snapshot: Option<u64>,
     /// The number of entries in the log.
     pub entries: u64,
-    /// The number of bytes of their texts.
+    /// The number of bytes of the texts of all entries.
     pub bytes: u64,
     /// The number of entries that wait to be handled.
     pub due: u64,

@@ -1,4 +1,4 @@
-//! The tests of this crate are one program, because each program is linked by itself.
+//! All tests of this crate are one program, because linking a program for each file would take longer.
 
 mod committer;
 mod common;

@@ -36,8 +36,8 @@ fn files_with(folder: &Path, what: &str) -> Vec<String> {
         .collect()
 }
 
-/// Fills a side with a log, values and a snapshot, all of which name somebody. Every second frame is
-/// long, so that it has pages of its own, and rows move when others come between them.
+/// Fills a side with a log, values and snapshots. Half of the entries, half of the values and all snapshots name a
+/// person. Every second entry is long, so that it has pages of its own, and rows move when others come between them.
 fn fill(store: &mut SqliteStore, side: &SideId) {
     for round in 0..12 {
         let positions = round * 20 + 1..=round * 20 + 20;
@@ -199,7 +199,7 @@ fn the_next_hub_completes_an_erasure_that_was_cut_short() {
         .unwrap();
     store.set_patience(std::time::Duration::ZERO).unwrap();
     store.erase(&[(&launch(), &all())]).unwrap_err();
-    // These files are as a process leaves them that ends at this instant.
+    // A process that ends at this instant leaves these files.
     let left = tempfile::tempdir().unwrap();
     for name in ["s.accp", "s.accp-wal", "s.accp-erase"] {
         fs::copy(folder.path().join(name), left.path().join(name)).unwrap();

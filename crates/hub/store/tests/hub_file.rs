@@ -1,4 +1,4 @@
-//! One hub has a file for itself, and the errors of other hubs name it.
+//! Only one hub can take a file. The errors of other hubs name that hub.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

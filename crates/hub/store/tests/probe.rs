@@ -36,7 +36,7 @@ fn sizes(path: &Path) -> [u64; 2] {
     })
 }
 
-/// A small disk in memory, which is gone with this value.
+/// A small disk in memory. It is unmounted when this value is dropped.
 struct Disk(TempDir);
 
 impl Disk {
@@ -228,8 +228,8 @@ fn a_probe_finds_a_full_disk() {
     common::lapse(&mut store).unwrap();
 }
 
-/// On a full disk the write-ahead log takes commits as long as it need not grow. They fail when a checkpoint has to
-/// write pages to the file.
+/// On a full disk the write-ahead log takes commits as long as the log need not grow. Commits fail when a checkpoint
+/// has to write pages to the file.
 #[test]
 fn a_probe_finds_a_disk_that_takes_commits_only_for_a_while() {
     let Some(disk) = Disk::mount("4m") else {

@@ -60,7 +60,7 @@ impl Bench {
         }
     }
 
-    /// Returns the place of a file with these bytes.
+    /// Writes a file with these bytes, and returns its path.
     fn write(&self, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join("damaged.accp");
         for end in ["-wal", "-shm"] {
@@ -167,7 +167,7 @@ fn fill_sessions(path: &Path) {
     }
 }
 
-/// Opens every side, and reads references of it.
+/// Opens every side, and reads its references.
 fn of_sessions(store: &mut SqliteStore) -> Reads {
     let mut reads = Reads::new();
     for (session, agent, host) in SESSIONS
@@ -263,7 +263,7 @@ fn a_host_does_not_go_on_without_the_schemas_in_force() {
     insta::assert_snapshot!(opened.unwrap_err(), @"side `one@hub`: position 27 of the log cannot be read: the store lacks registry a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492, which is in force there: take a copy of the store back from a backup");
 }
 
-/// A damaged row of the table of sides fails the reads of its own session. Others can begin and are listed.
+/// A damaged row of the table of sides fails the reads of its own session. Other sessions can begin, and are listed.
 #[test]
 fn one_damaged_row_of_the_sides_hits_its_session_alone() {
     let (launch, new) = (common::launch(), SideId::new("new", "hub"));

@@ -22,11 +22,12 @@ pub struct Evaluation {
     counter: Bpe,
     prices: Prices,
     inside: Option<Inside>,
-    /// The ids of the conversations whose prompts are kept; empty for the first few of a corpus.
+    /// The ids of the conversations whose prompts are kept; if the list is empty, those of the first [`FEW`] in each
+    /// corpus. `None` keeps no prompts.
     shows: Option<Vec<String>>,
 }
 
-/// The conversations of a corpus whose prompts are kept if none is named.
+/// The number of conversations of a corpus whose prompts are kept if no ids are given.
 const FEW: usize = 2;
 
 impl Evaluation {

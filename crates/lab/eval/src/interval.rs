@@ -2,7 +2,7 @@
 
 /// The fewest conversations for an interval.
 pub(crate) const FEWEST: usize = 10;
-/// Samples of the bootstrap.
+/// The number of samples of the bootstrap.
 const SAMPLES: usize = 1000;
 /// The seed, so that the same figures give the same interval.
 const SEED: u64 = 12;

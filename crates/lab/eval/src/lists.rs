@@ -26,8 +26,8 @@ pub struct Lists {
     pub over: Recall,
     /// Prompts that are lists of messages; `found` counts those that a provider refuses.
     pub refused: Recall,
-    /// Prompts after the first message of a user; `found` counts those that hold the text of that message, whatever
-    /// the white space: as it is, or as a quotation with `> ` before each line.
+    /// Prompts after the first message of a user; `found` counts those that hold the text of that message. White
+    /// space may differ, and the text may be a quotation, with `> ` before each line.
     pub intent: Recall,
 }
 

@@ -10,9 +10,9 @@ use crate::share::Recall;
 /// The figures of a policy over some conversations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measure {
-    /// Conversations.
+    /// The number of conversations.
     pub conversations: u64,
-    /// Prompts of agents in the conversations.
+    /// The number of prompts of agents in the conversations.
     pub prompts: u64,
     /// The tokens of the prompts.
     pub spent: Spent,
@@ -42,7 +42,7 @@ pub struct FirstSight {
     pub shown: u64,
     /// The tokens of the shown results in the prompt.
     pub tokens: u64,
-    /// The tokens of the shown results as compact JSON.
+    /// The tokens that a provider bills for the shown results in the unchanged list.
     pub base: u64,
 }
 

@@ -1,12 +1,11 @@
 //! Tokens of prompts, and the part of a prompt that a provider has in its cache.
 //!
-//! Counting a whole prompt again for each turn would take hours, so the counter counts *pieces*.
-//! A piece begins with the first segment, and with each segment that no token can join to the
-//! segment before. In `o200k_base` and `cl100k_base` only white space or `/` follows a line feed
-//! within a token. So a piece begins with a segment that begins with neither, after a segment
-//! that ends with a line feed. The tokens of the prompt are exactly the tokens of its pieces, one
-//! after another. The common beginning of two prompts is their shared first pieces, and the
-//! shared first tokens of the first pieces that differ.
+//! Counting a whole prompt again for each turn would take hours, so the counter counts *pieces*. A piece begins with
+//! the first segment, and with each segment that no token can join to the segment before. In `o200k_base` and
+//! `cl100k_base` only white space or `/` follows a line feed within a token. So a new piece begins where a segment
+//! ends with a line feed and the next segment begins with neither white space nor `/`. The tokens of the prompt are
+//! exactly the tokens of its pieces, one after another. The common beginning of two prompts is their shared first
+//! pieces, and the shared first tokens of the first pieces that differ.
 //!
 //! A provider adds tokens around each message. A prompt that is one text is one message. In a list each message is
 //! a piece, with the texts that a provider bills for the message.
@@ -137,7 +136,7 @@ impl Pieces {
         (text, beside)
     }
 
-    /// Returns the tokens that a provider bills for a message of a list.
+    /// Returns the number of tokens that a provider bills for a message of a list.
     pub(crate) fn billed_tokens(&mut self, json: &Arc<str>) -> usize {
         let (text, beside) = self.billed(json);
         self.count(text).1 + beside as usize

@@ -153,7 +153,7 @@ pub struct Transcripts {
     /// The number of conversations with each id, in both halves.
     ids: BTreeMap<String, usize>,
     seen: usize,
-    /// The conversations of this half.
+    /// The number of conversations of this half.
     added: usize,
     bytes: usize,
 }
@@ -234,7 +234,7 @@ impl Transcripts {
         }
     }
 
-    /// Returns the bytes of the messages in the transcripts that were not taken yet.
+    /// Returns the number of bytes of the messages in the transcripts that were not taken yet.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -354,7 +354,7 @@ impl Args {
             }))
     }
 
-    /// Returns the prices of the figures.
+    /// Returns the prices for the figures of the report.
     fn prices(&self) -> Result<Prices, Failure> {
         let profile = match Profile::named(&self.prices) {
             Some(profile) => profile.prices,

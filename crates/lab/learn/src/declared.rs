@@ -20,9 +20,9 @@ pub enum ToolsError {
     /// The text is not JSON.
     #[error("not JSON: {what}; expected a list of tools, as MCP and OpenAI carry them")]
     Json {
-        /// From 1.
+        /// The line of the fault, from 1.
         line: usize,
-        /// From 1.
+        /// The column of the fault, from 1.
         column: usize,
         /// The message of the parser.
         what: String,

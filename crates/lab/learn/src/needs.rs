@@ -11,8 +11,8 @@ use crate::traces::{Event, Part};
 /// too common, and longer ones are not looked for.
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=60;
 
-/// The fewest records of a shape with a later call. With fewer records there is no evidence
-/// about the needs of the shape.
+/// The fewest records of a shape that have a later call. With fewer such records, there is no evidence of what later
+/// calls need from the shape.
 const ENOUGH: usize = 10;
 
 /// A field of a shape.

@@ -47,7 +47,7 @@ pub(crate) enum Step {
 /// A set of keys that objects have.
 #[derive(Debug)]
 pub(crate) struct KeySet {
-    /// Ascending.
+    /// The keys, in ascending order.
     pub(crate) keys: Vec<String>,
     /// The number of objects with exactly these keys.
     pub(crate) seen: usize,

@@ -150,8 +150,8 @@ impl Merger<'_> {
         }
     }
 
-    /// Merges a group into a group of other places that has all its keys, where one definition
-    /// for both costs less than two.
+    /// Merges a group into a group of other places that has all its keys, if one definition for both groups costs
+    /// less than two definitions.
     fn absorb(&mut self, counter: &impl TokenCounter) {
         let cost = |keys: &BTreeSet<String>| -> usize {
             2 + keys

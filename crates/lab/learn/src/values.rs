@@ -256,7 +256,7 @@ impl Values {
     }
 }
 
-/// Returns the enumeration of these texts if they can be names of its values, in Rust too.
+/// Returns the type of an enumeration of these texts, if they can be names of values, also in Rust.
 fn enumeration(texts: &[String]) -> Option<Type> {
     let names: BTreeSet<String> = texts.iter().map(|text| words(text).concat()).collect();
     let is_plain = |text: &String| {

@@ -1,10 +1,9 @@
 //! A whole session in one process, for tests, benches and demonstrations.
 //!
-//! A [`Room`] has a clock, a [`Wire`] that fails as links do, and a [`Side`] for the host and for
-//! each member. A side is a driver of either kind on a store, with the frames that wait to be
-//! handled. A test can take control of each part: [`Room::on_the_way`] holds or changes frames,
-//! [`Room::step`] runs one turn, [`Room::restart`] kills a side and opens it again, and a
-//! [`Tapped`] store inspects, loses or spoils batches.
+//! A [`Room`] has a clock, a [`Wire`] that fails as links do, and a [`Side`] for the host and for each member. A side
+//! is a driver on a store, blocking or asynchronous, with the frames that wait to be handled. A test can take control
+//! of each part: [`Room::on_the_way`] holds or changes frames, [`Room::step`] runs one turn, [`Room::restart`] kills
+//! a side and opens it again, and a [`Tapped`] store inspects, loses or spoils batches.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -40,7 +40,7 @@ impl<S: Store + Clone + Send + 'static> Room<S> {
         })
     }
 
-    /// Lets an agent in, opens its side, and returns its member id.
+    /// Makes an agent join, opens its side, and returns its member id.
     pub fn enter(&mut self, store: S, options: Options) -> Result<MemberId, DriverError> {
         let id = self.let_in(&options.agent, false)?;
         let side = Side::open(id, store, Vec::new(), options, None, self.now)?;

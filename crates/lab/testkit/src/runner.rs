@@ -1,4 +1,4 @@
-//! The driver of a side, of either kind.
+//! The driver of a side, which blocks or is asynchronous.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -157,7 +157,7 @@ impl<S: Store, L: Link> Runner<S, L> {
     }
 }
 
-/// Calls `call` until it is done. A call that is still not done after it was woken is dropped.
+/// Calls `call` until it is done. If a call is still not done after it was woken, drops it and calls again.
 fn again<T>(mut call: impl AsyncFnMut() -> T) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);

@@ -23,7 +23,7 @@ pub struct Side<S = Shared, L = Vec<Transmit>> {
     pub inbox: Vec<Inbound>,
     /// Events that nobody has taken out yet.
     pub events: Vec<Event>,
-    /// Milliseconds by which the clock of the side is ahead.
+    /// Milliseconds by which the clock of the side is ahead of the time of the room.
     pub ahead: i64,
     /// The options with which the side is opened again.
     pub options: Options,

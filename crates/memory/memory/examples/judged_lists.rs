@@ -1,4 +1,5 @@
-//! Writes generated lists as JSON lines, each with the verdict of `check`, for programs that others wrote.
+//! Writes generated lists as JSON lines, each with the verdict of `check`. Validators by other authors then judge the
+//! same lists.
 //! Usage: `judged_lists [COUNT]`, the number of conversations for each form.
 
 #[path = "../tests/common/mod.rs"]
@@ -39,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes a list as a JSON line: with its kind (valid, planted or mended), and with the fault that was planted.
+/// Writes a list as a JSON line. `kind` is `valid`, `planted` or `mended`. `fault` has the code and the message of the
+/// planted fault.
 fn line(list: &MessageList, kind: &str, fault: Option<(&str, usize)>) {
     let messages: Vec<&Json> = list
         .messages()

@@ -10,8 +10,8 @@
 //! ```
 //! ````
 //!
-//! The heading has the number of the message, the role, the tools that the message calls or that answer in it,
-//! and the time. What is not known is `-`. So the file grows by appending.
+//! The heading has the number of the message, the role, the tools that the message calls or whose results it has, and
+//! the time. `-` stands for unknown tools or an unknown time. New messages are appended to the file.
 
 mod fence;
 mod heading;
@@ -27,7 +27,7 @@ use crate::names::CommandOptions;
 use crate::parsed::{Parsed, parse};
 use fence::Lines;
 
-/// A message as the archive has it.
+/// A message in the form that the archive stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archived {
     /// The index in the conversation, from 0.
@@ -44,7 +44,7 @@ pub struct Archived {
 }
 
 impl Archived {
-    /// Returns the messages of a list as the archive has them. The first one has the number 0.
+    /// Returns the messages of a list in the form that the archive stores. The first message has the number 0.
     pub fn of(list: &MessageList, time: Option<OffsetDateTime>) -> Vec<Self> {
         let all = parse(
             list.form(),
@@ -56,7 +56,7 @@ impl Archived {
             .collect()
     }
 
-    /// Returns a message as the archive has it.
+    /// Returns a message in the form that the archive stores.
     pub(crate) fn of_parsed(message: &Parsed, time: Option<OffsetDateTime>) -> Self {
         page::archived(message, time)
     }
@@ -114,7 +114,7 @@ impl ArchiveError {
     }
 }
 
-/// The form of the archive of a conversation.
+/// Writes and reads the text of an archive.
 ///
 /// ```
 /// use accp_memory::{Archive, Archived};
@@ -137,7 +137,8 @@ impl ArchiveError {
 pub struct Archive;
 
 impl Archive {
-    /// Writes messages. The text of two groups of messages, one after the other, is the text of all their messages.
+    /// Writes messages. A caller may append the text of later messages to the text of earlier ones: the result is the
+    /// text of all messages.
     pub fn text(messages: &[Archived]) -> String {
         let mut out = String::new();
         for message in messages {
@@ -200,7 +201,7 @@ impl Sections<'_> {
         })
     }
 
-    /// Goes on to the next heading.
+    /// Skips to the next heading, and returns the error for a line that is neither a heading nor a fence.
     fn stray(&mut self, line: usize, found: &str) -> ArchiveError {
         self.0.skip_to(|line| heading::of_line(line).is_some());
         let found = found.chars().take(60).collect();
@@ -274,7 +275,7 @@ mod tests {
             prop_assert_eq!(halves, text);
         }
 
-        /// A file that was cut off gives its whole messages, and nothing else.
+        /// If a file was cut off, its whole messages are read, and nothing else.
         #[test]
         fn a_cut_file_gives_its_whole_messages(messages in prop::collection::vec(any_message(), 1..5), at: prop::sample::Index) {
             let text = Archive::text(&messages);

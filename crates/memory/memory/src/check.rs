@@ -1,4 +1,4 @@
-//! The rules of the three forms.
+//! Checks lists against the rules of their forms: OpenAI's chat, Anthropic's messages and OpenAI's Responses.
 
 mod anthropic;
 mod blocks;
@@ -133,8 +133,8 @@ fn lone_surrogates(list: &MessageList, found: &mut Vec<Finding>) {
 /// Returns the faults for which a compression refuses a list.
 pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
     let mut found = check(list);
-    // Servers that people host take a message of chat without a content. A list of Anthropic may not leave with a blank
-    // text (CTX-67).
+    // Servers that people host themselves take a chat message whose content is null. For Anthropic, a list with a blank
+    // text may not be returned (CTX-67).
     let is_taken = |code: Code| code == Code::TextBlank && list.form() == Form::OpenAi;
     found.retain(|finding| !finding.code.is_warning() && !is_taken(finding.code));
     found

@@ -51,7 +51,8 @@ use edits::Edits;
 use known::{Known, KnownResult, Names, State};
 use result::Given;
 
-/// A form has to save at least this many tokens, and at least a tenth. Otherwise the result keeps its text.
+/// A form has to save at least this many tokens, and at least a tenth of the result. Otherwise the result keeps its
+/// text.
 const WORTH: u64 = 40;
 /// With [`Promise::Save`], a new result with more tokens than this may be cut, if the cut pays at once.
 const LARGE: u64 = 3_000;
@@ -165,7 +166,7 @@ impl Memory {
         self
     }
 
-    /// Returns the list to send, and what was done. `now` is the time of the request.
+    /// Returns the list to send, and a report of what the memory did. `now` is the time of the request.
     pub fn to_send(&mut self, list: &MessageList, now: OffsetDateTime) -> (MessageList, Report) {
         let mut report = Report::default();
         self.form = Some(list.form());

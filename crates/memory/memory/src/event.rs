@@ -1,4 +1,4 @@
-//! What compression did, for the log.
+//! The entries of the log, which say what each tier did.
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! What is wrong with a list of messages.
+//! Findings: what a check finds wrong with a list of messages.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: [Self; 50] = [$(Self::$code),+];
 
-            /// Returns the code as reports have it.
+            /// Returns the name of the code in reports.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$code => $name,)+
@@ -49,7 +49,7 @@ codes! {
     IdRepeated = "id-repeated",
     /// A list of calls is there, and is empty.
     CallsEmpty = "calls-empty",
-    /// Something stands before the results in the turn that answers.
+    /// In a turn of the user with results, something else stands before the results.
     ResultsNotFirst = "results-not-first",
     /// A message has no role, or one that the form does not know.
     Role = "role",
@@ -93,9 +93,9 @@ codes! {
     Signature = "signature",
     /// A turn ends with a thought, or does not begin with the thought that it needs.
     ThinkingPlace = "thinking-place",
-    /// A thought stands behind another list than the one that it was made behind.
+    /// The messages before a thought have changed since the model made the thought.
     ThinkingBound = "thinking-bound",
-    /// The budget for thoughts is too small, or not smaller than the whole answer.
+    /// The budget for thoughts is too small, or not smaller than the limit of the whole answer.
     ThinkingBudget = "thinking-budget",
     /// A setting of sampling is not allowed together with thinking.
     Sampling = "sampling",

@@ -67,7 +67,7 @@ impl Form {
         }
     }
 
-    /// Returns the keys of a request body that a model reads beside the list.
+    /// Returns the keys of a request body, other than those of the list, whose values a model reads.
     pub(crate) const fn beside(self) -> &'static [&'static str] {
         match self {
             Self::OpenAi => &["tools", "functions"],

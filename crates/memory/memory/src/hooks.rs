@@ -1,4 +1,4 @@
-//! What a caller's program decides before each tier, and learns after it.
+//! Hooks: a caller's program decides whether a tier may act, and hears of each tier that has acted.
 
 use crate::event::Event;
 

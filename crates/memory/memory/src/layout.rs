@@ -1,6 +1,6 @@
-//! Removes layout of results that has no meaning.
+//! Removes spaces before the line numbers in results, if they only align the numbers.
 
-/// The fewest numbered lines that follow one another.
+/// Spaces are removed only before at least this many consecutive line numbers.
 const NUMBERED: usize = 3;
 
 /// Removes the spaces before line numbers, if the numbers count up and end in the same column.
@@ -63,8 +63,8 @@ fn run(lines: &[&str]) -> Vec<Number> {
     numbers
 }
 
-/// Returns whether the spaces before numbers only align them. Behind numbers before `:` and `|`, which data has as well,
-/// the alignment has to show: one number has more digits than another.
+/// Returns whether the spaces before numbers only align them. Data may have numbers before `:` and `|`, too. So before
+/// these signs, one number must have more digits than another, which shows that the spaces align them.
 fn is_padding(run: &[Number]) -> bool {
     let [first, .., last] = run else { return false };
     let is_of_lines = matches!(first.separator, '\t' | '→');

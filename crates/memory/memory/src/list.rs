@@ -44,13 +44,13 @@ pub struct MessageList {
 struct Body {
     text: String,
     list: Range<usize>,
-    /// What a model reads beside the list, each as a line of compact JSON.
+    /// What a model reads outside the list, each as a line of compact JSON.
     beside: Vec<String>,
     /// The request without its list.
     request: Json,
     /// Whether the provider has earlier items, which the list does not show.
     goes_on: bool,
-    /// The places of the lone surrogates beside the list.
+    /// The places of the lone surrogates outside the list.
     lone: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ impl MessageList {
         }
     }
 
-    /// Adds a line that a model reads beside the list.
+    /// Adds a line that a model reads outside the list: the schemas of tools.
     pub(crate) fn with_beside(self, line: String) -> Self {
         let body = Body {
             text: String::new(),
@@ -178,8 +178,8 @@ impl MessageList {
         &self.messages
     }
 
-    /// Returns the list with other messages of its form, and the rest of the request as it is. Messages that were read once need not
-    /// be read again for a list that has grown.
+    /// Returns the list with other messages of its form. The rest of the request stays as it is. A program can use
+    /// this for a list that has grown: the messages that were already read need not be read again.
     ///
     /// ```
     /// use accp_memory::{Form, MessageList};
@@ -199,7 +199,7 @@ impl MessageList {
         }
     }
 
-    /// Returns the places of the lone surrogates beside the list.
+    /// Returns the places of the lone surrogates outside the list.
     pub(crate) fn lone_beside(&self) -> &[String] {
         self.body.as_ref().map_or(&[], |body| &body.lone)
     }
@@ -225,20 +225,20 @@ impl MessageList {
         self.body.as_ref().is_some_and(|body| body.goes_on)
     }
 
-    /// Returns what a model reads beside the list, each a line of compact JSON.
+    /// Returns what a model reads outside the list, each as a line of compact JSON.
     pub(crate) fn beside_lines(&self) -> &[String] {
         self.body.as_ref().map_or(&[], |body| &body.beside)
     }
 
-    /// Returns the number of tokens of what a model reads beside the list: system prompt and schemas of tools,
-    /// each a line of compact JSON.
+    /// Returns the number of tokens that a model reads outside the list: the system prompt and the schemas of tools,
+    /// each as a line of compact JSON.
     pub(crate) fn beside(&self, counter: &dyn TokenCounter) -> u64 {
         let lines = self.beside_lines().iter();
         lines.map(|line| counter.count(line) as u64).sum()
     }
 }
 
-/// Returns the places of the lone surrogates outside the list, which is the member with this key.
+/// Returns the places of the lone surrogates outside the list. `key` is the member of the request that has the list.
 fn lone_beside(lone: &LoneSurrogates, key: &str) -> Vec<String> {
     let is_beside = |place: &&str| {
         let inside = place

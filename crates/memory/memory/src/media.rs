@@ -78,7 +78,7 @@ impl Found {
 pub(crate) enum Way<'o> {
     /// By a command with these options.
     Command(&'o CommandOptions),
-    /// Only from who gave it: the tool of a [`Memory`](crate::Memory) reads texts.
+    /// Only from the speaker who gave it, because the tool of a [`Memory`](crate::Memory) reads only texts.
     Asking,
 }
 
@@ -116,7 +116,7 @@ pub(crate) const fn prices(form: Form) -> MediaPrices {
 pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     let mut out = Vec::new();
     let whole = Pointer::default();
-    // Sounds and pictures that the model made are in members beside the content.
+    // Sounds and pictures that the model made are in other members than the content.
     if form == Form::OpenAi && message.get("role").is_some_and(|role| role == "assistant") {
         out.extend(own(
             message.get("audio"),

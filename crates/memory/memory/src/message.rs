@@ -216,7 +216,7 @@ impl ListMessage {
         self.digest
     }
 
-    /// Returns whether the message or a part of it is of this type.
+    /// Returns whether the message is an item of this type.
     pub(crate) fn is_kind(&self, kind: &str) -> bool {
         self.json["type"] == kind
     }

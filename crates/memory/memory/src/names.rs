@@ -70,12 +70,12 @@ impl SessionId {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CommandOptions {
     session: String,
-    /// Empty for the root that commands take by themselves.
+    /// The option with the root; empty if it is the default root of commands.
     root: String,
 }
 
 impl CommandOptions {
-    /// Returns the options for a session below a root. `None` is the root that commands take by themselves.
+    /// Returns the options for a session below a root. `None` is the default root of commands.
     pub(crate) fn of(session: &SessionId, root: Option<&str>) -> Self {
         Self {
             session: format!(" --session {}", session.0),
@@ -95,7 +95,7 @@ impl fmt::Display for CommandOptions {
     }
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word as one has to write it for a shell: in quotation marks, if it needs them.
 fn quoted(word: &str) -> String {
     if word.chars().all(|c| is_plain(c) || c == '/' || c == '.') {
         return word.to_owned();

@@ -16,7 +16,7 @@ use preview::{head, rest};
 
 /// The line that a reference begins with.
 pub(crate) const HEADING: &str = "## Offloaded Content Reference";
-/// The most tokens of the first lines.
+/// The most tokens of the first lines that a reference shows.
 const TOKENS: u64 = 200;
 
 /// A result that leaves the list.
@@ -27,7 +27,8 @@ pub(crate) struct Offloaded {
     pub(crate) text: String,
 }
 
-/// Moves the text of a result of a session to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
+/// Moves the text of a result of a session to the file at `path`. Pictures, documents and sounds stay. `None` if that
+/// saves nothing.
 pub(crate) fn offload(
     (form, commands): (Form, &CommandOptions),
     message: &ListMessage,

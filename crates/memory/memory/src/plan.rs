@@ -1,4 +1,4 @@
-//! What has to happen to a list, tier by tier.
+//! Plans what happens to a list, tier by tier.
 
 mod bound;
 mod media;
@@ -37,7 +37,7 @@ pub struct NewFile {
     pub grows: bool,
 }
 
-/// Looks up the files beside a list. `()` has no files.
+/// Looks up the files that a plan depends on. `()` has no files.
 pub trait FileLookup {
     /// Returns whether there is a file at this path below the root.
     fn is_taken(&self, path: &str) -> bool;
@@ -45,8 +45,8 @@ pub trait FileLookup {
     /// Returns the text of a file that the program wrote, if it can be read.
     fn written(&self, path: &str) -> Option<String>;
 
-    /// Returns the root, as commands in the texts of a list have to name it. `None` if the commands take this root by
-    /// themselves.
+    /// Returns the root that commands in the texts of a list have to name. `None` if it is the default root of the
+    /// commands.
     fn root(&self) -> Option<String> {
         None
     }
@@ -65,7 +65,7 @@ impl FileLookup for () {
 /// What can be planned without a new list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDemand {
-    /// A checkpoint of the list as it stands.
+    /// A checkpoint of the current list.
     Checkpoint,
     /// The shortest list for a fresh start.
     Fresh,
@@ -120,7 +120,7 @@ impl<'o> Options<'o> {
     }
 }
 
-/// Why there is no list.
+/// Why a session cannot plan a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -130,7 +130,7 @@ pub enum PlanError {
     /// The list does not belong to the session.
     #[error(transparent)]
     Mismatch(#[from] ListMismatch),
-    /// The list does not fit, whatever leaves.
+    /// The list does not fit, even if everything leaves that may leave.
     #[error("{0}")]
     OverWindow(Finding),
     /// The messages marked as critical do not fit.
@@ -141,11 +141,11 @@ pub enum PlanError {
 /// What happens to a list, and why.
 #[derive(Debug, Clone)]
 pub struct ListPlan {
-    /// The form that the session has then.
+    /// The form that the session has after this plan.
     pub(crate) form: Form,
     /// The slots of the new list.
     pub(crate) slots: Vec<Slot>,
-    /// What was said since the last plan.
+    /// The messages that are new since the last plan.
     pub(crate) new: Vec<ListMessage>,
     /// The messages that were made for the list, and which messages of the conversation they cover.
     pub(crate) made: Vec<(ListMessage, Covers, SlotKind)>,
@@ -159,7 +159,7 @@ pub struct ListPlan {
     pub(crate) summed_up: Option<usize>,
     /// How many messages the archive has after this plan.
     pub(crate) archived: usize,
-    /// How many checkpoints there are then.
+    /// How many checkpoints there are after this plan.
     pub(crate) checkpoints: u64,
     /// How full the window is after this plan.
     pub(crate) window: Option<Usage>,
@@ -171,7 +171,7 @@ pub struct ListPlan {
     pub state: State,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
-    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    /// The thoughts that the provider may refuse, because the messages before them have changed.
     pub bound: Vec<Finding>,
 }
 
@@ -205,7 +205,7 @@ impl ListPlan {
         given.with(messages.collect())
     }
 
-    /// Returns whether there is nothing to keep: nothing was said, and nothing was done.
+    /// Returns whether the plan changes nothing that has to be stored: no message is new, and nothing was made.
     #[cfg(feature = "disk")]
     pub(crate) fn is_empty(&self) -> bool {
         self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
@@ -255,11 +255,11 @@ impl ListSession {
         Ok(ListPlan { bound, ..plan })
     }
 
-    /// Plans a checkpoint of the list as it is, or the shortest list for a fresh start: system messages, a summary,
+    /// Plans a checkpoint of the current list, or the shortest list for a fresh start: system messages, a summary,
     /// and the newest turn.
     ///
     /// # Errors
-    /// When what is marked as critical does not fit.
+    /// When the messages marked as critical do not fit.
     pub fn plan_on_demand(
         &self,
         options: &Options<'_>,

@@ -1,8 +1,8 @@
-//! Prose: the sentences of a text without its code, and the words of a sentence.
+//! Finds the prose in a text: its sentences without code, and the words of each sentence.
 
 use std::collections::BTreeSet;
 
-/// A longer sentence is data, and is not read.
+/// A sentence with more bytes than this is data, and is not read.
 const LONGEST: usize = 600;
 /// A label has at most this many words.
 const LABEL: usize = 3;
@@ -30,7 +30,7 @@ const FOREIGN: &str = " der die das und ist nicht ich sie wir f\u{fc}r mit auf e
 /// A sentence of prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// As it was written; a run of white space is one space.
+    /// The text as it was written, but with one space for each run of white space.
     pub(crate) text: String,
     /// The words in small letters, each between spaces.
     pub(crate) plain: String,

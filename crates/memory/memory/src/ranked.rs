@@ -20,7 +20,7 @@ pub(crate) struct Searched<'t> {
 /// A section that fits a query.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Section {
-    /// The number of the text.
+    /// The index of the text among the searched texts.
     pub(crate) text: usize,
     /// The first and the last line, from 0.
     pub(crate) lines: (usize, usize),
@@ -88,7 +88,7 @@ pub(crate) fn search(texts: &[Searched<'_>], query: &str, most: usize) -> Vec<Se
                 looked.length as f64 / mean,
             );
             let around = around.get(&looked.section.text).copied().unwrap_or(0.0);
-            // Sections on disk are numbered from 1.
+            // The index on disk numbers sections from 1, so they are numbered in the same way here.
             let total = total(fit, around, (at + 1) as f64 / count);
             (total, at, looked.section)
         })
@@ -126,7 +126,7 @@ fn weights(asked: &Asked, all: &[Looked]) -> Weights {
     }
 }
 
-/// Returns the BM25 of the long texts that have any of the words.
+/// Returns the BM25 scores of the long texts that have any of the words, by the index of the text.
 fn around(long: &HashMap<usize, (Vec<f64>, usize)>) -> HashMap<usize, f64> {
     let texts = i64::try_from(long.len()).unwrap_or(i64::MAX);
     let words: usize = long.values().map(|(_, length)| length).sum();

@@ -49,7 +49,7 @@ impl Pointer {
         Self(steps)
     }
 
-    /// Returns whether this place is another one, or lies inside it.
+    /// Returns whether this place is `other`, or lies inside `other`.
     pub(crate) fn is_inside(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }

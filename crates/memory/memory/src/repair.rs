@@ -1,4 +1,4 @@
-//! Mends what can be mended: calls and results that do not pair, and details that a provider refuses.
+//! Repairs lists: mends calls and results that do not pair, and details that a provider refuses.
 
 mod answer;
 mod blocks;
@@ -152,7 +152,7 @@ struct Changes {
     dropped: BTreeSet<usize>,
     /// Messages whose blocks change.
     blocks: BTreeMap<usize, Blocks>,
-    /// New messages, each before a message.
+    /// New messages, each under the index of the message before which it is inserted.
     before: BTreeMap<usize, Vec<String>>,
     repairs: Vec<Repair>,
 }

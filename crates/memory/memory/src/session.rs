@@ -1,4 +1,4 @@
-//! The list session: a conversation, and the list that a model gets of it.
+//! The list session: a conversation, and the list that a model gets instead of the whole conversation.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::parsed::parse;
 use crate::summary::Content;
 use crate::writes::Writes;
 
-/// A message of the list as it stands.
+/// A message of the current list.
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) message: ListMessage,
@@ -27,7 +27,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Returns the place of a message that stands in the list as it was said.
+    /// Returns the slot of a message that stands unchanged in the list.
     pub(crate) fn original(at: usize, message: ListMessage) -> Self {
         Self {
             message,
@@ -48,25 +48,25 @@ pub(crate) enum SlotKind {
     Cut,
     /// The summary.
     Summary,
-    /// What was recovered from the archive.
+    /// Parts of the conversation that were put back into the list.
     Recovered,
 }
 
 /// What is new in a list, compared with its session.
 pub(crate) struct ListUpdate {
-    /// The list as it stands.
+    /// The current list, with the new messages at its end.
     pub(crate) slots: Vec<Slot>,
-    /// What was said since.
+    /// The new messages.
     pub(crate) new: Vec<ListMessage>,
 }
 
 /// Ranges of messages of the conversation, by index, ascending.
 pub(crate) type Covers = Vec<Range<usize>>;
 
-/// A conversation, and the list that a model gets of it.
+/// A conversation, and the list that a model gets instead of the whole conversation.
 ///
-/// A session knows each message by its digest. So a program may give the whole conversation each time, or the
-/// last list that it got, both with what was said since.
+/// A session knows each message by its digest. So a program may give the whole conversation each time, or the last list
+/// that it got, both with the new messages at their end.
 #[derive(Debug, Clone)]
 pub struct ListSession {
     pub(crate) id: SessionId,
@@ -87,7 +87,7 @@ pub struct ListSession {
     pub(crate) events: Vec<Event>,
     /// Signs of drift.
     pub(crate) drift: Vec<DriftEvent>,
-    /// How many messages were said when the last summary was written.
+    /// The number of messages in the conversation when the last summary was written. `None` before the first summary.
     pub(crate) summed_up: Option<usize>,
     /// How full the window was with the last list.
     pub(crate) usage: Option<Usage>,
@@ -96,13 +96,14 @@ pub struct ListSession {
 /// How much of a window a list uses.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
-    /// The tokens of the list, and of what a model reads beside it.
+    /// The tokens of the list, and of what a model reads outside the list.
     pub tokens: u64,
     /// The most tokens that the list may have.
     pub room: u64,
     /// The tokens of the window.
     pub window: u64,
-    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    /// The name of the counter of tokens. The name says if the model's own counter was not available. Empty if the
+    /// name was not stored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counted_with: String,
 }
@@ -232,7 +233,7 @@ impl ListSession {
         MessageList::of(self.form, self.originals.iter().map(ListMessage::raw))
     }
 
-    /// Returns the list as it stands.
+    /// Returns the current list.
     pub(crate) fn list(&self) -> Result<MessageList, Finding> {
         MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()))
     }
@@ -245,7 +246,7 @@ impl ListSession {
         content.intent.into_iter().map(|item| item.text).collect()
     }
 
-    /// Finds the new messages of a list. Returns them, and the present list with these messages.
+    /// Finds the new messages of a list. Returns them, and the current list of the session with these messages.
     ///
     /// # Errors
     /// When the list is neither the conversation nor a list of this session, each with new messages at its end.

@@ -16,7 +16,7 @@ pub struct Status {
     pub form: &'static str,
     /// The tokens of the window.
     pub window: u64,
-    /// The tokens of the last list, and of what a model reads beside it.
+    /// The tokens of the last list, and those that a model reads outside the list.
     pub tokens: u64,
     /// The share of the window, without its reserve, that these tokens take, in hundredths.
     pub share: f64,
@@ -31,7 +31,8 @@ pub struct Status {
     pub checkpoints: u64,
     /// The messages that are marked as critical, by index.
     pub marks: Vec<usize>,
-    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    /// The name of the counter of tokens. The name says if the model's own counter was not available. Empty if the
+    /// name was not stored.
     pub counted_with: String,
     #[serde(skip)]
     used: String,
@@ -70,7 +71,7 @@ impl ListSession {
     }
 
     /// Returns the window of the last list, with its reserve and the limits of the specification; `None` before the
-    /// first.
+    /// first list.
     pub fn window(&self) -> Option<Window> {
         let used = self.usage.as_ref()?;
         let window = Window::of(used.window).ok()?;

@@ -1,4 +1,4 @@
-//! The summary that takes the place of messages that leave (CTX-22 to CTX-33).
+//! The trait of summarizers, which write the summary that takes the place of messages (CTX-22 to CTX-33).
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub struct SummaryRequest<'w> {
     pub left: &'w dyn Fn() -> String,
     /// The whole conversation in the form of OpenAI's chat, each message with a flag that says whether it leaves.
     pub conversation: &'w dyn Fn() -> Vec<(policy::Message, bool)>,
-    /// Texts that have to stand in the summary: what the caller has marked as critical.
+    /// The texts of the messages that the caller has marked as critical. The summary has to have these texts.
     pub marked: &'w [String],
 }
 
@@ -52,7 +52,7 @@ impl Summarizer for () {
 }
 
 impl SummaryRequest<'_> {
-    /// Returns whether a summary has what it needs.
+    /// Returns whether a summary fits, and has all sections, the intent and the marked texts.
     pub(crate) fn accepts(&self, text: &str, tokens: u64) -> bool {
         let intent = self.rules.split_once(SECTIONS[0]);
         let intent = intent.and_then(|(_, rest)| Some(rest.split_once(SECTIONS[1])?.0));
@@ -97,7 +97,7 @@ impl TokenCounter for Sent<'_> {
     }
 }
 
-/// Why there is no summary: what may not be dropped does not fit.
+/// No summary is possible, because the texts that may not be dropped do not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SummaryError(String);

@@ -105,7 +105,7 @@ impl Content {
     /// Writes the summary in the form of the specification, in at most `room.total` tokens.
     ///
     /// # Errors
-    /// When the intent, or what is marked as critical, does not fit.
+    /// When the intent or the messages marked as critical do not fit.
     pub(crate) fn write(
         &self,
         head: &Head,
@@ -115,7 +115,7 @@ impl Content {
         fit::write(self, head, room, counter)
     }
 
-    /// Returns the tokens that the requests of the user take in such a summary.
+    /// Returns the tokens that the requests of the user take in a summary that [`write`](Self::write) makes.
     pub(crate) fn asked(&self, head: &Head, room: Room, counter: &dyn TokenCounter) -> usize {
         fit::requests(self, head, room, counter)
     }

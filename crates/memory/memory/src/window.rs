@@ -1,4 +1,4 @@
-//! The window of a model: its size, its use, and the limits at which something happens.
+//! The window of a model: its size, its use, and the limits at which tiers act.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ pub struct Limits {
     pub summarise: u64,
     /// The share from which a fresh session is advised: 85 %.
     pub fresh: u64,
-    /// A result with more tokens is moved out at once: 15,000, but never more than a quarter of the window.
+    /// A result with more tokens than this is moved out at once: 15,000, but never more than a quarter of the window.
     pub large_result: u64,
 }
 
@@ -314,7 +314,7 @@ impl Window {
         prices.tokens(&found.medium)
     }
 
-    /// Returns the tokens of a list as it is sent, with what a model reads beside it.
+    /// Returns the tokens of a list as it is sent, and of what a model reads outside the list.
     ///
     /// No token of `o200k_base` or `cl100k_base` joins a line feed to the `{` behind it, so that the lines count
     /// the same alone and together.

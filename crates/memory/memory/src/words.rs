@@ -31,7 +31,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
 
-    /// Checks the JSON files of a folder and of those below, and returns how many there are.
+    /// Checks the JSON files of a folder and of the folders below, and returns the number of files.
     fn check(folder: &Path) -> usize {
         let mut count = 0;
         for entry in folder.read_dir().unwrap() {

@@ -54,7 +54,8 @@ pub struct WritesError(String);
 pub(crate) struct Write {
     /// The files, as the call names them.
     pub(crate) paths: Vec<String>,
-    /// The places of the long texts inside the arguments. If the arguments are one text, this is their only place.
+    /// The places of the long texts inside the arguments. If the arguments are a single text, the only place is that of
+    /// this whole text.
     pub(crate) texts: Vec<Pointer>,
     /// The whole new content of the file, if the call gives it and writes only one file.
     pub(crate) whole: Option<String>,

@@ -1,4 +1,5 @@
-//! Drift in recorded continuations: what the judges say of faults that were planted, and of what was recorded.
+//! Measures the judges of drift on recorded conversations that go on after a summary: how many planted faults the
+//! judges find, and how many signs they see in the recorded messages.
 //!
 //! The variable `ACCP_CORPUS` names a folder with recordings. Without it, the project's examples are used.
 //! `SHOW_DRIFT` prints the missed faults and the false signs, for the half of the conversations that judges are
@@ -18,7 +19,7 @@ use accp_memory::{Case, Indicator, Judge, LEXICAL, Sign};
 use continued::Continued;
 use plant::{Dice, Labelled, planted};
 
-/// How many cases of a kind a half has at most.
+/// The most cases of each kind in each half of the conversations.
 const MOST: usize = 40;
 
 /// Judges that see signs of everything, of nothing, or at random.
@@ -192,7 +193,7 @@ fn gain(scores: [Score; 5]) -> f64 {
     seen - share(sum(|one| one.wrong), sum(|one| one.innocent))
 }
 
-/// Prints the figures of a half, and returns the gain of each of the panel.
+/// Prints the figures of a half, and returns the gain of each judge of the panel.
 fn report(half: &str, faulty: &[&Judged], recorded: &[&Judged]) -> [f64; 4] {
     let mut gains = [0.0; 4];
     for (judge, (name, _)) in PANEL.iter().enumerate() {

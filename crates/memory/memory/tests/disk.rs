@@ -145,7 +145,7 @@ fn copy_into(from: &Path, to: &Path) {
     }
 }
 
-/// Checks that an error says where, and what to do.
+/// Checks that an error names the place and says what to do.
 fn says_enough(error: &ContextError, root: &Path) {
     assert!(matches!(error, ContextError::Files { .. }), "{error}");
     let (said, root) = (error.to_string(), root.display().to_string());

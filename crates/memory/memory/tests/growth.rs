@@ -1,4 +1,4 @@
-//! Lists that grow as those of a program do. Whatever they contain, the returned list is valid and fits the window,
+//! Lists that grow like the lists of a program. Whatever they contain, the returned list is valid and fits the window,
 //! nothing is lost, and nothing changes without a new message.
 
 use std::cell::RefCell;
@@ -72,8 +72,8 @@ fn repeat(text: &mut Json, times: usize) {
 /// How often each tier has acted.
 type Acted = BTreeMap<Tier, usize>;
 
-/// Lets a list grow as a program does, which gives the whole conversation each time, or the last list with what was
-/// said since.
+/// Lets a list grow as a program does. If `whole` is true, the program gives the whole conversation each time;
+/// otherwise the last returned list with the new messages at its end.
 fn grow(
     form: Form,
     all: &[String],
@@ -123,7 +123,7 @@ fn grow(
     Ok(())
 }
 
-/// Returns a message without the thoughts of the model, which leave behind a change.
+/// Returns a message without the thoughts of the model. A session drops the thoughts of messages after a change.
 fn without_thoughts(raw: &str) -> Json {
     let mut message: Json = serde_json::from_str(raw).expect("a message");
     if let Some(blocks) = message["content"].as_array_mut() {
@@ -132,7 +132,7 @@ fn without_thoughts(raw: &str) -> Json {
     message
 }
 
-/// Checks that each message is as it was given or says what was cut, and that each file that is named is whole.
+/// Checks that each message is as it was given or says what was cut, and that each file that a message names is whole.
 fn cut_or_known(list: &MessageList, given: &[String], root: &Path) -> Result<(), TestCaseError> {
     const HEADINGS: [&str; 5] = [
         "## Offloaded Content Reference",

@@ -1,4 +1,4 @@
-//! Pictures, documents and sounds in lists: what they count, when they leave, and that they come back.
+//! Pictures, documents and sounds in lists: how many tokens they count as, when they leave, and that they come back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_memory::disk::Context;

@@ -16,7 +16,7 @@ use tools::{Fate, TestSession, Wrote, files, fits, schemas};
 
 /// A tool that no table names, and whose schema does not tell that it writes.
 const WRITES: &str = r#"{"tools":[{"name":"put","path":"where","texts":["what"]}]}"#;
-/// A shorter text is never cut.
+/// A text with fewer bytes than this is never cut.
 const SHORT: usize = 120;
 
 /// Returns a request with the messages and all tools but the one of the user's file.

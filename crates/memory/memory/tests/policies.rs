@@ -78,7 +78,7 @@ fn the_last_messages_never_begin_with_a_result() {
     for (count, shown) in [(2, &[0, 5, 6][..]), (3, &[0, 5, 6]), (4, &[0, 3, 4, 5, 6])] {
         let (prompt, back) = played(Last::new(&opening(), count), "clerk");
         assert_eq!(messages(&prompt), shown, "{count}");
-        // The system prompt of another agent stands in the prompts of that one.
+        // The system prompt of another agent stands in the prompts of that agent.
         assert_eq!(back, [&[0, 1], &shown[1..]].concat(), "{count}");
     }
 }

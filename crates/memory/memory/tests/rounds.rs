@@ -125,7 +125,7 @@ fn summed_up(
     (root, talk)
 }
 
-/// Makes the index, or removes it: nothing may depend on it.
+/// Makes or removes the index, because nothing may depend on it.
 fn disturb(root: &Path, turn: u64) {
     match turn % 9 {
         3 => drop(
@@ -214,7 +214,7 @@ fn a_summary_that_forgets_the_oldest_decision_is_seen() {
     summed_up(Form::OpenAi, 1, 10, 1, &Forgetful);
 }
 
-/// Forgets what the user said last.
+/// A summarizer that drops the last request of the user from the summary.
 struct Deaf;
 
 impl Summarizer for Deaf {

@@ -1,4 +1,4 @@
-//! What a tier saves is counted as the list is.
+//! The tokens that a tier saves are counted in the same way as the tokens of the list.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};

@@ -63,7 +63,7 @@ fn conversation(form: Form, results: &[String]) -> Vec<Json> {
             Form::OpenAi => format!("c{}", at % 3),
             _ => format!("c{at}"),
         };
-        // The same call comes again.
+        // Every fifth call has the same arguments, so that some calls are made again.
         let arguments = json!({ "at": at % 5 });
         match form {
             Form::OpenAi => {
@@ -169,7 +169,7 @@ proptest! {
         }
     }
 
-    /// Whatever the given list has, the sent list is as valid, and says the same outside of results.
+    /// For any given list, the sent list is as valid, and differs from the given list only in results.
     #[test]
     fn what_is_sent_is_as_valid_as_what_was_given((form, messages) in any_messages()) {
         let given = list(form, &messages);

@@ -30,7 +30,7 @@ fn turn(number: usize, calls: usize, is_open: bool) -> Vec<Json> {
     messages
 }
 
-/// Returns a message with a number as no program would write it again.
+/// Returns the text of a message with the number `1.50`. A program that writes the message anew would write `1.5`.
 fn spelled(message: &Json) -> String {
     message
         .to_string()
@@ -45,7 +45,7 @@ fn thinks(message: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Behind the first message that differs, only the turn under way has thoughts, and the caller is told of them.
+    /// Behind the first message that differs, only the current turn has thoughts, and the caller is told of them.
     #[test]
     fn no_thought_stands_behind_another_list_unsaid(
         turns in prop::collection::vec(1..4_usize, 2..9),
@@ -79,11 +79,11 @@ proptest! {
         if done.events.is_empty() {
             prop_assert_eq!(done.list.to_string(), list.to_string());
         }
-        // What stays of a message stays to the byte.
+        // The parts of a message that stay keep all their bytes.
         for message in now.iter().filter(|one| one.contains(r#""type":"tool_use""#)) {
             prop_assert!(message.contains(r#""input":{"at":1.50}"#), "{message}");
         }
-        // The next list begins with this one, and no thought in it is bound to another.
+        // The next list begins with this list, so no thought in it is bound to another list.
         let mut next: Vec<String> = now.iter().map(|one| (*one).to_owned()).collect();
         if is_open {
             return Ok(());

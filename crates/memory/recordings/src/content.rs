@@ -9,7 +9,7 @@ use crate::leaves::{Leaves, each, each_of_file, hash, inner, text};
 use crate::words::Formats;
 
 /// The number of bytes of the strings, numbers and booleans of a document, without the values that the recording
-/// keeps beside the messages. The document itself is counted, so the number does not depend on what a reader
+/// keeps outside the messages. The document itself is counted, so the number does not depend on what a reader
 /// understood.
 ///
 /// ```
@@ -31,7 +31,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Counts the document. `beside` are the values that are kept beside the messages.
+    /// Counts the document. `beside` are the values that are kept outside the messages.
     pub(crate) fn count<'m>(
         document: &Json,
         formats: Formats,

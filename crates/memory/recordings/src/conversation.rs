@@ -233,8 +233,8 @@ impl Conversation {
         Ok(Some(conversation))
     }
 
-    /// Returns the conversation with other messages, and without the key `without` beside them. The document changes
-    /// only if it has its messages in the common form.
+    /// Returns the conversation with other messages, and without the key `without` outside the messages. The document
+    /// changes only if it has its messages in the common form.
     pub(crate) fn with_messages(mut self, messages: Vec<Json>, without: &str) -> Self {
         if let Some(parsed) = &mut self.parsed {
             parsed.messages = messages;
@@ -292,7 +292,7 @@ impl Conversation {
             .map(Recorded::of)
     }
 
-    /// Returns the value of a key beside the messages: `id`, `tools`, and the other recorded keys.
+    /// Returns the value of a key outside the messages: `id`, `tools`, and the other recorded keys.
     pub fn get(&self, key: &str) -> Option<&Json> {
         match &self.parsed {
             Some(parsed) => parsed.rest.get(key),
@@ -300,7 +300,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the keys beside the messages, with their values.
+    /// Returns the keys outside the messages, with their values.
     pub(crate) fn rest(&self) -> impl Iterator<Item = (&String, &Json)> {
         let (rest, own) = match &self.parsed {
             Some(parsed) => (Some(&parsed.rest), None),

@@ -1,5 +1,5 @@
-//! Reads JSON text into a value without loss. A repeated member is refused, and a lone surrogate is kept beside the
-//! value.
+//! Reads JSON text into a value without loss. A repeated member is refused, and lone surrogates are returned in
+//! addition to the value.
 //!
 //! `serde_json` keeps the last of two members with one name. Its strings have no place for a lone surrogate, which is
 //! half of a surrogate pair, as in a text that was cut in the middle of an emoji: `"\ud83d"`. Both are valid JSON.
@@ -91,7 +91,7 @@ pub struct LoneSurrogates(Vec<Lone>);
 struct Lone {
     /// The JSON pointer of the text.
     pointer: String,
-    /// The index of the U+FFFD among those of the text, from 0.
+    /// Which U+FFFD of the text takes the place of the lone surrogate, from 0.
     number: usize,
     /// The four digits of the escape.
     digits: String,

@@ -129,20 +129,20 @@ pub fn message(json: Json, format: Format) -> Vec<Json> {
     envelope::parse(&list, format).map_or_else(|_| Vec::new(), |parsed| parsed.messages)
 }
 
-/// The key, beside the messages of a written document, of the map from new ids of calls to the recorded ids.
+/// The key, outside the messages of a written document, of the map from new ids of calls to the recorded ids.
 pub(crate) const RECORDED_IDS: &str = "recorded_ids";
 /// The key of the map from new names of tools to the recorded names.
 pub(crate) const RECORDED_NAMES: &str = "recorded_names";
 
-/// The keys that stand beside the messages in every format. Any other key of a program could be taken for a mark of
-/// that program's own format.
+/// The keys that a written document has outside its messages in every format. Any other key of a program could be taken
+/// for a mark of that program's own format.
 const BESIDE: [&str; 5] = ["id", "tools", Recorded::ABOUT, RECORDED_IDS, RECORDED_NAMES];
 
-/// The writer of a format. It takes the messages and the values beside them.
+/// The writer of a format. It takes the messages and the values outside the messages.
 type Write = fn(&[NeutralMessage], Map<String, Json>) -> Result<Json, Cannot>;
 
 /// Writes a conversation in this format. `None` if the format is only read: it holds more than one conversation, or
-/// belongs to one program. `rest` holds the recorded values beside the messages.
+/// belongs to one program. `rest` holds the recorded values outside the messages.
 ///
 /// # Errors
 /// When the format cannot express a message.

@@ -1,4 +1,4 @@
-//! New ids of calls and new names of tools, where the provider of a format refuses the recorded ones.
+//! Gives new ids to calls and new names to tools, if the provider of a format refuses the recorded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use crate::formats::{self, renamed_tools, tool_names};
 type Open = BTreeMap<String, Vec<String>>;
 
 impl Conversation {
-    /// The key, beside the messages of a written document, of the map from new ids of calls to the recorded ids.
+    /// The key, outside the messages of a written document, of the map from new ids of calls to the recorded ids.
     pub const RECORDED_IDS: &str = formats::RECORDED_IDS;
-    /// The key, beside the messages of a written document, of the map from new names of tools to the recorded names.
+    /// The key, outside the messages of a written document, of the map from new names of tools to the recorded names.
     pub const RECORDED_NAMES: &str = formats::RECORDED_NAMES;
 
     /// Returns the conversation with the ids and the names of tools that were recorded in its messages.
     /// [`written`](Self::written) gives a call a new id if the provider refuses the recorded id: the id is too long,
     /// has other characters, or belongs to an earlier call although each call needs its own id. It gives tools new
     /// names for the same reasons. The document keeps the maps from new to recorded values under
-    /// [`RECORDED_IDS`](Self::RECORDED_IDS) and [`RECORDED_NAMES`](Self::RECORDED_NAMES), beside its messages.
+    /// [`RECORDED_IDS`](Self::RECORDED_IDS) and [`RECORDED_NAMES`](Self::RECORDED_NAMES), outside its messages.
     ///
     /// ```
     /// use accp_recordings::{Conversation, Format};
@@ -52,7 +52,7 @@ impl Conversation {
 
     /// Replaces new values by the recorded ones. The map is under `key`.
     fn restored_from(self, key: &str, places: fn(&mut Json) -> Vec<&mut Json>) -> Self {
-        // In a trace, the values beside the messages are under a key of their own.
+        // In a trace, the values outside the messages are under a key of their own.
         let beside = || self.get(RECORDED)?.get(key);
         let map = self.get(key).or_else(beside);
         let Some(map) = map.and_then(Json::as_object) else {
@@ -111,7 +111,7 @@ fn rules(format: Format) -> (Rule, Rule) {
 }
 
 impl Rule {
-    /// Returns the text with `_` for what the rule forbids, cut where it is too long.
+    /// Returns the text with `_` in place of each character that the rule forbids, cut to the allowed length.
     fn fit(&self, text: &str) -> String {
         let fits = |c: char| {
             let plain = c.is_ascii_alphanumeric() || ['_', '-'].contains(&c);
@@ -249,7 +249,7 @@ fn answered(open: &mut Open, id: &str) -> Option<String> {
     calls.first().cloned()
 }
 
-/// Returns the ids of a message: those of its calls, and the one that a result answers.
+/// Returns the ids in a message: the ids of its calls, and the id of the call that the message answers.
 fn ids_of(message: &mut Json) -> Vec<&mut Json> {
     let mut ids = Vec::new();
     for (key, value) in message.as_object_mut().into_iter().flatten() {
@@ -266,7 +266,7 @@ fn ids_of(message: &mut Json) -> Vec<&mut Json> {
     ids
 }
 
-/// Returns the names of tools in a message: those of its calls, and the one whose result it is.
+/// Returns the names of tools in a message: the tools of its calls, and the tool whose result the message is.
 fn names_of(message: &mut Json) -> Vec<&mut Json> {
     let is_result = Recorded::of(message).is_result();
     let mut names = Vec::new();

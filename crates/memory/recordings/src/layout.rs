@@ -1,9 +1,9 @@
-//! Layout of JSON that was recorded as text: tool arguments and results.
+//! The layout of JSON that was recorded as text: arguments of tools, and results.
 //!
-//! A tool result is mostly JSON inside a string. As a value it costs fewer tokens than as
-//! escaped text, but the text must be restored byte for byte. So the recorder sends the value,
-//! and beside the value its layout where the layout differs from the last one: white space, the
-//! spelling of characters outside ASCII, and the order of keys.
+//! A tool result is mostly JSON inside a string. As a value it costs fewer tokens than as escaped text, but the text
+//! must be restored byte for byte. So the recorder sends the value. If the layout of the text differs from the last
+//! layout, the recorder sends the layout, too: white space, the spelling of characters outside ASCII, and the order of
+//! keys.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The content of a document, counted leaf by leaf.
+//! Counts the content of a document leaf by leaf, to find values that messages would lose.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -101,7 +101,7 @@ pub(crate) fn each(json: &Json, pointer: &str, take: &mut dyn FnMut(&str, &Json)
     }
 }
 
-/// The ends of the pointers to the value of an OTLP entry. The name of the value stands beside it, under `key`.
+/// The ends of the pointers to the value of an OTLP entry. The entry has the name of the value under `key`.
 const VALUE: [&str; 3] = ["/value/stringValue", "/value/string_value", "/value"];
 
 /// Calls `take` for each leaf of a file, except for the words of its format. OTLP writes the keys of objects as

@@ -59,8 +59,8 @@ impl Document {
         }
     }
 
-    /// Returns the document as a conversation of this format; without one, the format is found
-    /// out by the content.
+    /// Returns the document as a conversation of this format. If `format` is `None`, the content of the document shows
+    /// the format.
     ///
     /// # Errors
     /// When the document is not a conversation.
@@ -91,9 +91,9 @@ pub enum ReadError {
     /// The text is not JSON, or its JSON would not be restored unchanged.
     #[error("{line}:{column}: {message}")]
     Text {
-        /// From 1.
+        /// The line, from 1.
         line: u64,
-        /// In bytes, from 1.
+        /// The column in bytes, from 1.
         column: u64,
         /// The expected text, and the cure.
         message: String,
@@ -101,7 +101,7 @@ pub enum ReadError {
     /// The JSON is not a conversation.
     #[error("{line}: {why}")]
     Conversation {
-        /// From 1.
+        /// The line, from 1.
         line: u64,
         /// The reason.
         why: NotConversation,

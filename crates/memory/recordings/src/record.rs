@@ -158,8 +158,8 @@ impl<'r> Recorder<'r> {
         .ok()
     }
 
-    /// Returns the agent id of the sender, and puts the recipient into `payload`. A name that is
-    /// not an agent id travels beside the id that is made from it.
+    /// Returns the agent id of the sender, and puts the recipient into `payload`. The recorded name goes into
+    /// `payload`, too, if the agent id alone would not restore it.
     fn speaker<'j>(
         recorded: &'j JsonMap<String, Json>,
         role: &str,
@@ -179,8 +179,8 @@ impl<'r> Recorder<'r> {
         Some(agent_id(name))
     }
 
-    /// Writes `req:tool` for each call (draft section 10.2). Text of the assistant beside the
-    /// calls goes into a frame before them, which `aid` names.
+    /// Writes `req:tool` for each call (draft section 10.2). If the message also has a text, the text goes into a frame
+    /// before the frames of the calls, and `aid` in these frames names it.
     fn tool_calls<'j>(
         &mut self,
         message: Recorded<'j>,

@@ -1,4 +1,4 @@
-//! The side file: the values sent by reference, one JSON object a line.
+//! The side file: the values that frames send by reference, one JSON object a line.
 //!
 //! ```json
 //! {"key":"cold.3f4a1b2c9d0e","sha256":"3f4a1b2c9d0e..","reason":"characters","value":"..."}

@@ -1,4 +1,4 @@
-//! Counts of a conversion: its savings and its cost.
+//! Counts for the conversion of recordings to frames: what it saves, and what it costs.
 
 use accp_frame::{Reason, TokenCounter, Value};
 use serde_json::{Value as Json, json};

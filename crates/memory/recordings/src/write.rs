@@ -26,10 +26,10 @@ pub enum CannotWrite {
         /// What the message has.
         why: String,
     },
-    /// A value beside the messages has no place.
+    /// A value outside the messages has no place in the format.
     #[error("the value at `{pointer}` beside the messages has no place in {format}")]
     Beside {
-        /// The JSON pointer of the value, from the keys beside the messages.
+        /// The JSON pointer of the value, which begins with a key outside the messages.
         pointer: String,
         /// The format to write.
         format: Format,
@@ -52,8 +52,8 @@ fn names() -> String {
 
 impl Conversation {
     /// Returns the conversation as a document of this format. The recorded values that no model saw are under the key
-    /// `_recorded` of a message, a part or a call. The values beside the messages, except `id` and `tools`, are under
-    /// `_recorded`, too. A part that no reader understands becomes a text, its JSON. Calls without ids get ids if the
+    /// `_recorded` of a message, a part or a call. The values outside the messages, except `id` and `tools`, are under
+    /// `_recorded`, too. A part that no reader understands becomes a text: its JSON. Calls without ids get ids if the
     /// format needs them. Ids that repeat, and ids and names of tools that the provider refuses, are replaced;
     /// [`with_recorded_ids`](Self::with_recorded_ids) restores them.
     ///

@@ -93,7 +93,7 @@ fn one(sample: &str) -> Conversation {
     first
 }
 
-/// Returns the content of a message, without what the recording adds.
+/// Returns the content of a message, without the values that only say how it was recorded.
 fn said(message: Recorded<'_>) -> String {
     let mut out = vec![format!("{}:", message.role().unwrap_or_default())];
     out.extend(message.call_id().map(|id| format!("answers {id}")));
@@ -367,7 +367,7 @@ fn an_item_of_responses_that_says_nothing_stays_apart() {
     );
 }
 
-/// A value under `choices` that is not a list is kept beside the messages.
+/// A value under `choices` that is not a list is kept outside the messages.
 #[test]
 fn choices_that_are_no_list_are_kept() {
     for choices in [json!("first"), json!({ "n": 2 })] {

@@ -1,10 +1,10 @@
 //! Packets as frames of ACCP, and back. A frame has what a packet lacks: a sender, a number, a time.
 //!
 //! A packet travels as a frame of the profile AP ([`profile`]): `FETCH` as `qry:fetch`, `FLAG` as `esc:flag`, every
-//! other task as `req:` and the task in lower case. The fields of the profile are the keys of the standard
-//! vocabulary. Three more fields keep the rest: `task` an unknown task, `more` the fields with unknown keys, and
-//! `order` an unusual order of the fields. So the packet comes back byte for byte, except for spaces that do not
-//! count.
+//! other task as `req:` and the task in lower case. The fields of the profile are the keys of the standard vocabulary.
+//! Three more fields keep the rest: `task` holds an unknown task, `more` holds the fields with unknown keys, and
+//! `order` holds the order of the fields if it is unusual. So the packet comes back byte for byte, except for spaces
+//! that do not count.
 //!
 //! ```
 //! use accp_aacp::{Packet, bridge};

@@ -1,4 +1,4 @@
-//! The characters of a packet. The registry says which texts are words, keys and values.
+//! Checks the characters of a packet. The crate accp-registry defines which texts are words, keys and values.
 
 use accp_registry::aacp::{KEY, WORD, is_value_char};
 use accp_registry::lexical::is_key_char;
@@ -29,7 +29,8 @@ pub(crate) fn is_key(text: &str) -> bool {
 #[inline]
 pub(crate) fn ends(text: &str, mut found: impl FnMut(usize)) {
     let (chunks, rest) = text.as_bytes().as_chunks::<8>();
-    // The end stands as one more separator behind the last bytes, of which there are at most seven.
+    // The last chunk has the remaining bytes, of which there are at most seven, and a separator that stands for the
+    // end.
     let mut last = [0; 8];
     for (byte, from) in last.iter_mut().zip(rest.iter().chain(b"|")) {
         *byte = *from;

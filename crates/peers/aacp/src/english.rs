@@ -55,7 +55,8 @@ impl Vocabulary {
     }
 }
 
-/// Writes a word and its meaning, if the vocabulary has both.
+/// Writes a word, and its meaning in parentheses. `None` says that the vocabulary lacks the word. An empty meaning is
+/// left out.
 fn named(out: &mut String, word: &str, meaning: Option<&str>) {
     out.push_str(word);
     match meaning {

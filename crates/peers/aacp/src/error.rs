@@ -27,17 +27,17 @@ enum Decode {
 }
 
 impl DecodeError {
-    /// A packet that is not of this task and domain.
+    /// Makes the error for a packet that has another task or domain than these.
     pub fn head(task: &'static str, dom: &'static str) -> Self {
         Self(Box::new(Decode::Head([task, dom])))
     }
 
-    /// A packet without a key that its type needs.
+    /// Makes the error for a packet that lacks a key which its type needs.
     pub fn missing(key: &str) -> Self {
         Self(Box::new(Decode::Missing(key.to_owned())))
     }
 
-    /// A key that the type does not take. `field` and `at` are its place.
+    /// Makes the error for a key that the type does not take. `field` and `at` are the place of the key.
     pub fn unknown(field: usize, at: usize) -> Self {
         Self(Box::new(Decode::Unknown([field, at])))
     }
@@ -58,7 +58,7 @@ impl DecodeError {
         }
     }
 
-    /// Returns the index of the field: 0 is the task, 1 the domain.
+    /// Returns the index of the field: 0 is the task, 1 the domain. `None` if the error is not about one field.
     pub fn field(&self) -> Option<usize> {
         match &*self.0 {
             Decode::Packet(finding) => finding.field,
@@ -139,8 +139,8 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {}
 
-/// The error for a packet that cannot be written: the name of the field, parameter or param, what is wrong, and the
-/// cure. The error never holds the value.
+/// The error for a packet that cannot be written. It names the field or parameter at fault, and says what is wrong and
+/// what helps. The error never holds the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError(Box<Write>);
 
@@ -164,7 +164,7 @@ pub(crate) enum WriteFault {
     Space,
     /// A colon in a field without a key.
     Colon,
-    /// A param of a frame that makes no field, with what is wrong and the cure.
+    /// A param of a frame makes no field of a packet. The text says what is wrong, and the cure.
     #[cfg(feature = "bridge")]
     Frame(&'static str),
 }

@@ -1,5 +1,6 @@
-//! From English to packets in three tiers (draft section 6.3): the entry of the instruction, an entry or
-//! a workflow that fits it, and a language model, which is called once for a new instruction.
+//! Makes packets of English instructions in three tiers (draft section 6.3). Tier 1 is the stored entry of the same
+//! instruction. Tier 2 is an entry or a workflow that fits the instruction. Tier 3 is a language model, which is
+//! called once for a new instruction.
 //!
 //! This module has no IO, no clock and no threads: [`Fallback`] reaches the registry, the model and the
 //! clock through the traits [`Registry`], [`LlmEncoder`] and [`Clock`], and [`Resolution`] is the part that
@@ -77,7 +78,7 @@ pub use sqlite::SqliteRegistry;
 #[cfg(feature = "sqlite")]
 pub use system::SystemClock;
 
-/// The time, waiting, and random numbers.
+/// Tells the time, waits, and makes random numbers.
 pub trait Clock {
     /// Returns the time, in milliseconds since 1970. The clocks of all users of one registry agree
     /// within about a second.

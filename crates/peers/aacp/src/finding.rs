@@ -286,7 +286,7 @@ pub struct Finding {
     pub field: Option<usize>,
     /// The byte in the packet, from 0; `None` if a field is missing.
     pub at: Option<usize>,
-    /// Details beyond the code: the name of the vocabulary that was probably meant, or a limit.
+    /// Details beyond the code: the known word that was probably meant, or a limit.
     detail: Option<String>,
 }
 

@@ -35,7 +35,7 @@ mod vocabulary;
 mod workflow;
 mod writer;
 
-/// Only for the code of the derive: it changes with the derive.
+/// Functions for the code that the derive writes. They change with the derive.
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod __private {

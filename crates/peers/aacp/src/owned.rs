@@ -29,7 +29,7 @@ pub struct PacketBuf {
 }
 
 impl PacketBuf {
-    /// Makes a packet from its parts, in this order.
+    /// Makes a packet from its parts. The fields keep their order.
     ///
     /// # Errors
     /// A value that cannot be written, and every error that the validator would find: with the name

@@ -10,7 +10,7 @@ use crate::finding::{Code, Finding};
 
 type Result<T> = std::result::Result<T, WriteError>;
 
-/// A value of a field, as a Rust type. Text carries every value; a list is a value with commas.
+/// A value of a field, as a Rust type. A text type can hold every value. A list is a value with commas.
 ///
 /// ```
 /// use accp_aacp::PacketValue;
@@ -113,7 +113,7 @@ pub(crate) fn plain(text: &str) -> Result<()> {
     odd(text)
 }
 
-/// Does the same for a text that is not clean ASCII.
+/// Checks a text that is not clean ASCII, as [`plain`] does.
 #[cold]
 fn odd(text: &str) -> Result<()> {
     if forbidden_at(text).is_some() {

@@ -30,7 +30,7 @@ pub struct Vocabulary {
     pub(crate) domains: Vec<Word>,
     pub(crate) priorities: Vec<Word>,
     pub(crate) keys: Vec<Key>,
-    /// The places of the tasks, the domains and the keys.
+    /// Tables that find the tasks, the domains and the keys by their names.
     places: [Names; 3],
     pub(crate) companions: Vec<Companion>,
 }
@@ -41,7 +41,7 @@ pub struct Vocabulary {
 pub struct Word {
     /// The word as it stands in a packet.
     pub name: String,
-    /// What it means, in plain words; empty if the vocabulary does not say.
+    /// What the word means, in plain words; empty if the vocabulary does not say.
     pub meaning: String,
 }
 
@@ -51,15 +51,15 @@ pub struct Word {
 pub struct Key {
     /// The key as it stands in a packet.
     pub name: String,
-    /// The kind of its values.
+    /// The kind of the key's values.
     pub kind: Kind,
-    /// What it means, in plain words; empty if the vocabulary does not say.
+    /// What the key means, in plain words; empty if the vocabulary does not say.
     pub meaning: String,
-    /// Whether it is one of the core keys (draft section 4.2).
+    /// Whether the key is one of the core keys (draft section 4.2).
     pub is_core: bool,
 }
 
-/// The kind of a value. A reader takes any text for each of them.
+/// The kind of a value. A reader accepts any text for every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Any text.
@@ -72,7 +72,7 @@ pub enum Kind {
     Code,
 }
 
-/// A key that needs another (draft section 7).
+/// A key that needs another key (draft section 7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Companion {
     pub(crate) key: String,
@@ -91,7 +91,7 @@ impl Vocabulary {
         SHARED.get_or_init(|| Self::from_json("vocabulary.json", STANDARD).unwrap_or_default())
     }
 
-    /// Reads a whole vocabulary, in the format of `vocabulary.json`. `file` is its name in problems.
+    /// Reads a whole vocabulary, in the format of `vocabulary.json`. `file` is the name of the text in the problems.
     ///
     /// # Errors
     /// Every mistake, with line, column, JSON pointer and cure.

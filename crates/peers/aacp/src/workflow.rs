@@ -123,7 +123,7 @@ impl Workflow {
             .find(|workflow| workflow.name == name)
     }
 
-    /// Reads a workflow. `file` is its name in problems.
+    /// Reads a workflow. `file` is the name of the text in the problems.
     ///
     /// # Errors
     /// Every mistake, with line, column, JSON pointer and cure: also a task, domain or key that the
@@ -212,7 +212,7 @@ impl Hop {
         fields.map(|(key, template)| (&key[..], template.shown(&self.parameters)))
     }
 
-    /// Makes the packet of this hop from values that are known to be there.
+    /// Makes the packet of this hop. The caller has checked that no needed value is missing.
     fn encode(&self, values: &BTreeMap<&str, &str>) -> Result<PacketBuf, WorkflowError> {
         let given = |name: &str| values.get(name).copied();
         let mut ready = Vec::new();

@@ -9,7 +9,7 @@ use crate::value::{PacketValue, ValueWriter, plain};
 
 type Result<T> = std::result::Result<T, WriteError>;
 
-/// Writes the fields of one packet. A reader returns every value that the writer took.
+/// Writes the fields of one packet. A reader returns every value that the writer has accepted.
 ///
 /// ```
 /// use accp_aacp::{Packet, PacketWriter};
@@ -46,7 +46,8 @@ impl<'w> PacketWriter<'w> {
         }
     }
 
-    /// Returns whether the packet is certain to have no error behind its domain: each value was checked as it was written.
+    /// Returns whether the packet is certain to have no error after its domain: each value was checked as it was
+    /// written.
     fn is_valid(&self) -> bool {
         let Limits {
             packet_bytes,
@@ -181,7 +182,7 @@ pub(crate) fn value(text: &str) -> Result<()> {
     spaceless(text)
 }
 
-/// Refuses a space at an end, which would not come back.
+/// Refuses a space at either end, because a reader drops such a space.
 fn spaceless(value: &str) -> Result<()> {
     if matches!(value.as_bytes(), [b' ', ..] | [.., b' ']) {
         return Err(WriteError::new(WriteFault::Space));

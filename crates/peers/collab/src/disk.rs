@@ -95,7 +95,7 @@ impl<F: Files> Shared<F> {
         self
     }
 
-    /// Chooses how long a writer waits for the lock; 30 seconds unless it is chosen.
+    /// Chooses how long a writer waits for the lock. The default is 30 seconds.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;

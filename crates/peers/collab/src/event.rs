@@ -227,7 +227,7 @@ impl Event {
     }
 }
 
-/// A valid line. Most lines are valid.
+/// The members of a valid line. Most lines are valid, and this type reads them fast.
 #[derive(Deserialize)]
 struct Line<'l> {
     seq: u64,
@@ -304,7 +304,7 @@ impl Members<'_> {
         self.findings.push(Finding::new(code, text));
     }
 
-    /// Returns whether there is a value; `null` does not count as one.
+    /// Returns whether there is a value. `null` does not count as a value.
     fn has(&self, key: &str) -> bool {
         self.object.get(key).is_some_and(|value| !value.is_null())
     }

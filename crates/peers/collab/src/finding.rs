@@ -35,13 +35,13 @@ names! {
         PathEscape = "path-escape",
         /// There is no SHA-256 of 64 small hexadecimal digits.
         Sha256Missing = "sha256-missing",
-        /// The SHA-256 is not that of the file.
+        /// The SHA-256 is not the SHA-256 of the file.
         Sha256Differs = "sha256-differs",
         /// The file is not there.
         FileMissing = "file-missing",
-        /// The phase does not take the event.
+        /// The event is not allowed in this phase.
         Phase = "phase",
-        /// Another participant is asked.
+        /// Another participant has the turn.
         Turn = "turn",
         /// The first event is not `initialized`, or a later event is.
         First = "first",
@@ -71,7 +71,7 @@ names! {
         Unwritable = "unwritable",
         /// Another participant appended at the same time.
         Busy = "busy",
-        /// A question blocks.
+        /// A question is marked as blocking.
         Blocking = "blocking",
         /// A question is not resolved.
         Unresolved = "unresolved",
@@ -151,15 +151,15 @@ names! {
         Seq = "seq",
         /// A field of an event is missing or has the wrong type.
         FieldMissing = "field-missing",
-        /// A time is not one of ISO 8601 in UTC.
+        /// A time does not have the form of ISO 8601 in UTC.
         Time = "time",
-        /// A time is earlier than that of the event before.
+        /// A time is earlier than the time of the event before.
         TimeOrder = "time-order",
-        /// protocol.json says another state than the log.
+        /// protocol.json has another state than the log.
         StateDiffers = "state-differs",
         /// A review has no heading.
         ReviewHeadingMissing = "review-heading-missing",
-        /// A heading names no review.
+        /// The heading of a review has a number that is not the number of a `review_submitted`.
         ReviewHeadingEvent = "review-heading-event",
         /// A heading names another participant than its event.
         ReviewHeadingParticipant = "review-heading-participant",
@@ -199,7 +199,7 @@ names! {
         FreezeUnmarked = "freeze-unmarked",
         /// The folder has a protocol.json.
         Exists = "exists",
-        /// The folder is half made.
+        /// The folder was begun, but not all its files were made.
         HalfMade = "half-made",
         /// A file is there that was not made by this command.
         FileExists = "file-exists",

@@ -23,7 +23,7 @@ use crate::event::{Event, EventName, Role};
 use crate::finding::{Code, Finding};
 use crate::folder::sha256;
 
-/// The param with the participant, if the agent has another name.
+/// The param for the id of the participant, if the agent has another name than the participant.
 const FROM: &str = "from";
 
 /// Returns the agent of a participant: the participant itself if its id fits the grammar of frames; otherwise
@@ -82,7 +82,7 @@ pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
 /// Returns the event of a frame.
 ///
 /// # Errors
-/// What the frame lacks, with the code of the member of the event.
+/// The first mistake in the frame, with the code for the member of the event.
 pub fn from_frame(text: &str) -> Result<Event, Vec<Finding>> {
     let wrong = |code, text: String| vec![Finding::new(code, text)];
     let options = DecodeOptions {

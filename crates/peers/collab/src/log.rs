@@ -110,7 +110,7 @@ impl Log {
         self.length
     }
 
-    /// Returns whether the last line is whole but for its line feed.
+    /// Returns whether the last line is whole, and lacks only its line feed.
     pub fn lacks_feed(&self) -> bool {
         self.lacks_feed && self.torn.is_none()
     }

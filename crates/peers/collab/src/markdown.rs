@@ -19,7 +19,7 @@ pub(crate) struct Section<'t> {
 pub(crate) struct Item<'t> {
     /// The word in the brackets.
     pub(crate) mark: &'t str,
-    /// The text behind the brackets, without white space around it. If there is none, the next line with text.
+    /// The text after the brackets, without white space around it. If there is no such text, the next line with text.
     pub(crate) body: &'t str,
     /// Whether white space stands between the brackets and the text.
     pub(crate) has_gap: bool,
@@ -68,7 +68,7 @@ fn filled<'t>(
     next.map_or(("", end), |line| (trim(line.text), line.end()))
 }
 
-/// Returns the sections of a level; `level` is its row of `#`.
+/// Returns the sections of a level. `level` is the row of `#` of the headings, such as `##`.
 pub(crate) fn sections<'t>(text: &'t str, level: &'static str) -> Vec<Section<'t>> {
     let mut found: Vec<(Section<'t>, usize)> = Vec::new();
     let mut lines = lines(text);
@@ -135,8 +135,8 @@ pub(crate) fn status(text: &str) -> Option<&str> {
     None
 }
 
-/// Returns the line of the first occurrence of a word, in any case of its letters, with no letter, digit or
-/// low line beside it.
+/// Returns the line of the first occurrence of a word, in capital or small letters, with no letter, digit or
+/// underscore beside it.
 pub(crate) fn line_of_word(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     lines(text).find_map(|line| {

@@ -71,7 +71,7 @@ pub struct Next {
     pub action: Action,
     /// The participant.
     pub who: String,
-    /// Whether the participant is asked.
+    /// Whether the participant has the turn.
     pub is_asked: bool,
     /// The deliverable that the action is about: the one to freeze, or else the primary deliverable.
     doc: String,
@@ -79,7 +79,7 @@ pub struct Next {
     role: &'static str,
     /// The number of the last event.
     last: u64,
-    /// Who is asked.
+    /// The participants that have the turn.
     waiting: Vec<String>,
     /// The missing things, in words.
     obstacles: Vec<String>,
@@ -223,7 +223,7 @@ impl Look<'_> {
 }
 
 impl Next {
-    /// Returns in plain words what to do, with the commands to run. `folder` is how a command names the folder.
+    /// Returns in plain words what to do, with the commands to run. `folder` is the folder as the commands name it.
     pub fn text(&self, folder: &str) -> String {
         let doc = &self.doc;
         let append = |event: EventName, more: &str| {

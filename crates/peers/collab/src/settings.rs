@@ -57,9 +57,9 @@ pub struct FolderSettings {
 /// A file of a new folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFile {
-    /// Whether the path is one of a deliverable, below the root of the deliverables.
+    /// True for a deliverable, whose path is below the root of the deliverables.
     pub is_deliverable: bool,
-    /// The path below the folder or the root of the deliverables.
+    /// The path: of a deliverable, below the root of the deliverables; of any other file, below the folder.
     pub path: String,
     /// The content.
     pub text: String,

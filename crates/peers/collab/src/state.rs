@@ -6,7 +6,8 @@ use crate::event::{Event, EventName, Role};
 use crate::finding::{Code, Finding};
 use crate::table::{self, Asks, By, Mark, Need, Phase, Row};
 
-/// The phase of a collaboration, who is asked, and what the conditions of the table need.
+/// The phase of a collaboration, the participants that have the turn, and the facts that the conditions of the table
+/// need.
 ///
 /// ```
 /// use accp_collab::table::Phase;
@@ -60,7 +61,7 @@ impl State {
         self.owner.as_deref()
     }
 
-    /// Returns the participants that are asked, in ascending order.
+    /// Returns the participants that have the turn, in ascending order.
     pub fn waiting_for(&self) -> &[String] {
         &self.waiting
     }

@@ -52,7 +52,7 @@ names! {
     By {
         /// The owner of the proposal.
         Owner = "owner",
-        /// A participant that is asked and has not answered.
+        /// A participant that has the turn.
         Asked = "asked",
         /// Any participant.
         Any = "any",
@@ -66,7 +66,7 @@ names! {
         Drafted = "drafted",
         /// There is a participant besides the owner.
         Reviewer = "reviewer",
-        /// The questions were classified after the last proposal of revisions or decisions.
+        /// The questions were classified after the last `proposal_revised` and the last `decision_proposed`.
         Classified = "classified",
         /// The primary deliverable is not frozen.
         NotFrozen = "not-frozen",
@@ -78,7 +78,7 @@ names! {
 }
 
 names! {
-    /// Who is asked after an event.
+    /// Who is asked after an event: these participants have the turn.
     Asks {
         /// Nobody.
         Nobody = "nobody",
@@ -88,9 +88,10 @@ names! {
         Others = "others",
         /// All participants.
         All = "all",
-        /// Those who were asked, without the participant who answers. After the last answer, the owner.
+        /// The participants that had the turn, except the participant that answers now. After the last answer, the
+        /// owner.
         Rest = "rest",
-        /// Those who were asked before.
+        /// The participants that had the turn before the event.
         Same = "same",
     }
 }
@@ -113,7 +114,7 @@ names! {
     }
 }
 
-/// A row: one event in one phase. If the event is about a deliverable, the row is about the primary deliverable.
+/// A row: one event in one phase. For an event about a deliverable, the row applies to the primary deliverable only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The phase before.
@@ -124,10 +125,10 @@ pub struct Row {
     pub by: By,
     /// What else has to hold.
     pub needs: &'static [Need],
-    /// The phase after the event. With [`Asks::Rest`], the phase changes after the last answer of those who were
-    /// asked.
+    /// The phase after the event. With [`Asks::Rest`], the phase changes only when the last participant that has the
+    /// turn answers.
     pub to: Phase,
-    /// Who is asked after the event.
+    /// Who has the turn after the event.
     pub asks: Asks,
     /// The mark that the event leaves.
     pub mark: Mark,
@@ -174,7 +175,7 @@ pub const ROWS: [Row; 17] = [
     row_of((P::ReadinessCheck, E::Completed), By::Owner, &[Need::Ready], (P::Completed, Asks::Nobody), Mark::Nothing),
 ];
 
-/// Returns the row for an event in a phase; `None` if the phase does not take it.
+/// Returns the row for an event in a phase; `None` if the event is not allowed in the phase.
 pub fn row(phase: Phase, event: EventName) -> Option<Row> {
     if event == EventName::Blocked {
         let takes = phase != Phase::New && !phase.is_over();

@@ -13,11 +13,11 @@ use accp_registry::Registry;
 use accp_session::{MemberId, Options, Outbound, Rules, Time};
 use accp_store::{Driver, MemoryStore};
 
-/// The agents; the first is the host.
+/// The number of agents. The first agent is the host.
 const AGENTS: usize = 10;
-/// The frames that each of them sends.
+/// The number of frames that each agent sends.
 const FRAMES: usize = 12;
-/// The rounds in which the agents take turns, at most.
+/// The most rounds in which the agents take turns.
 const ROUNDS: i64 = 2_000;
 
 type Store = Arc<Mutex<MemoryStore>>;
@@ -71,7 +71,7 @@ impl Side {
         if self.sent < FRAMES {
             let text = format!("@{}>req:sync{{task:t{}}}", name(number), self.sent);
             let message = DynamicFrame::decode(&text, &Registry::default()).expect("it is a frame");
-            // A member that the host has not let in yet tries again in the next round.
+            // A member that has not joined yet tries again in the next round.
             if self.driver.send(&Outbound::message(&message), now).is_ok() {
                 self.sent += 1;
             }

@@ -58,7 +58,7 @@ pub(crate) fn steps(seed: u64) -> Vec<ConversationStep> {
     steps
 }
 
-/// The part of a conversation so far.
+/// The state of a conversation so far.
 #[derive(Default)]
 struct Talk {
     said: usize,
@@ -84,7 +84,7 @@ impl Talk {
     }
 }
 
-/// Adds a call that writes a file. A later tier cuts its arguments.
+/// Adds a call that writes a file. A later tier of compression cuts the arguments of this call.
 fn write(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
     let path = format!("notes/{number}.md");
     let arguments = json!({"path": path, "content": filler(random, 500)});

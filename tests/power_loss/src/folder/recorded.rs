@@ -66,7 +66,7 @@ impl Recorded {
         self.log.tell(event);
     }
 
-    /// Returns the fault that makes this operation fail, if it is due. `hit` has the faults that concern the
+    /// If a fault is due that makes this operation fail, returns the fault. `hit` has the faults that concern the
     /// operation.
     fn fault(&self, hit: &[Fault]) -> Option<Fault> {
         let mut status = self.status.borrow_mut();
@@ -85,7 +85,7 @@ impl Recorded {
         Some(fault)
     }
 
-    /// Writes bytes at the end of a file. A fault may let it write only a part of them.
+    /// Writes bytes at the end of a file. If a fault is due, writes only half of the bytes, or none.
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let fault = self.fault(&[Fault::Full, Fault::StaysFull, Fault::ShortWrite]);
         let length = match fault {

@@ -82,8 +82,8 @@ fn a_host_cannot_send_schemas_without_end() {
     assert!(guest.side.events.iter().any(is_told));
 }
 
-/// A member that was killed still knows the schemas of its host: a frame under them may wait for its
-/// handler.
+/// A member that was killed still knows the schemas of its host, because a frame under these schemas may wait for
+/// its handler.
 #[test]
 fn the_schemas_of_the_host_outlive_a_kill() {
     let mut guest = Guest::at(5);

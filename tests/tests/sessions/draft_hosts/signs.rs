@@ -7,8 +7,8 @@ use super::{Guest, number};
 use crate::sessions::layers::LONG;
 use crate::sessions::sides::{Node as _, plan};
 
-/// The signs by which a host of the draft shows that it has taken a frame: an acknowledgement with a
-/// number of its own, one without, E3002 when the frame arrives again, and an answer.
+/// The signs by which a host of the draft shows that it has taken a frame: an acknowledgement that takes no number
+/// of its own, an acknowledgement that takes a number, E3002 when the frame arrives again, and an answer.
 #[test]
 fn each_sign_that_the_host_has_taken_a_frame() {
     let signs: [(&str, &str, u64); 4] = [
@@ -179,9 +179,9 @@ fn the_state_of_a_host_that_has_gone_back() {
     );
 }
 
-/// A host has gone back to a state that is older than the whole state which it sent before, and has given new
-/// numbers since. The member does not conclude from the higher version of its old state that this state has the
-/// host's next change.
+/// A host has gone back to a state that is older than the whole state that it sent before, and has sent frames
+/// under new numbers since then. The old state of the member has a higher version. The member does not conclude
+/// from this version that its old state contains the next change of the host.
 #[test]
 fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
     let mut guest = Guest::at(0);

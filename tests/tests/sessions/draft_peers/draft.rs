@@ -25,13 +25,13 @@ impl Draft {
         }
     }
 
-    /// Lets `@qa` join. It has sent nothing yet.
+    /// Lets `@qa` join. `@qa` itself does not send a frame.
     pub(crate) fn enters(&mut self) {
         room_enters(&mut self.room);
         self.room.settle();
     }
 
-    /// Takes what the host has sent to `@qa` since the last call.
+    /// Returns the frames that the host has sent to `@qa` since the last call.
     pub(crate) fn heard(&mut self) -> Vec<String> {
         self.room.settle();
         let to_qa = |passed: &&Passed| passed.to == member(102);
@@ -55,7 +55,7 @@ impl Draft {
         self.heard()
     }
 
-    /// Notes what happens elsewhere.
+    /// Notes in the script what happens elsewhere.
     pub(crate) fn notes(&mut self, what: &str) {
         self.script.extend(["     (", what, ")\n"]);
     }

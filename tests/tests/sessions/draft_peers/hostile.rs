@@ -57,8 +57,8 @@ fn bytes_that_are_no_value_do_not_change_a_frame() {
     }
 }
 
-/// Thousands of references to one long value stay references. With the value in the place of each,
-/// the frame would take gigabytes.
+/// Thousands of references to one long value stay references. If the host wrote the value in place of each
+/// reference, the frame would take gigabytes.
 #[test]
 fn many_references_to_one_value_take_no_memory() {
     let mut draft = joined();
@@ -73,8 +73,8 @@ fn many_references_to_one_value_take_no_memory() {
     assert_eq!(references(told.last().unwrap()).count(), 3_000);
 }
 
-/// After a flood of E3003, the host sends its frames again once in a retry time, and again only if
-/// the peer has got further.
+/// During a flood of E3003, the host sends its frames again once in each retry time. It sends frames again earlier
+/// only if the peer has got further.
 #[test]
 fn a_flood_of_complaints_has_one_answer() {
     let mut draft = joined();

@@ -81,7 +81,7 @@ fn st_01_the_parent_stays_hot_after_a_kill() {
     }
 }
 
-/// A reference leads into a checkpoint after a kill, and the next checkpoint has another name.
+/// A reference into a checkpoint still works after a kill, and the next checkpoint has another name.
 #[test]
 fn st_02_checkpoints_can_be_referred_to_after_a_kill() {
     let mut host = host();
@@ -236,8 +236,8 @@ fn ckp_05_comp_triggers_once_whoever_is_killed() {
 
 // ---- What a checkpoint says and keeps ----------------------------------------------
 
-/// A member that lost everything in between, and a member that joins late, have the facts and the summary of the
-/// host, word for word.
+/// A member that got no frames before the kill, and a member that joins late, have the same facts and the same
+/// summary as the host, word for word.
 #[test]
 fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
     let mut room = Room::counting(&["dev", "qa"]);

@@ -202,7 +202,7 @@ fn dlv_03_a_frame_that_is_refused_again_and_again_waits_longer_each_time() {
     );
 }
 
-/// A chain stays cancelled for its frames and its handlers after everybody was killed.
+/// A chain stays cancelled for its frames and its handlers after all sides were killed.
 #[test]
 fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
@@ -248,8 +248,8 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     assert_eq!(kinds, [EntryKind::Dropped]);
 }
 
-/// A frame whose time passes while its sender and its host are down is dropped silently. Its sender
-/// finds out once, and its later frames go on.
+/// If the time of a frame passes while its sender and its host are down, the frame is dropped silently. The sender
+/// finds out once, and its later frames are accepted.
 #[test]
 fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     for scope in [Scope::Shared, Scope::Sender] {
@@ -287,7 +287,7 @@ fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     }
 }
 
-/// The host sends a lost refusal again with its code, and the caller gets one event.
+/// If a refusal was lost, the host sends it again with its code, and the caller gets one event.
 #[test]
 fn err_01_a_lost_refusal_is_said_again() {
     let mut room = Room::new(&["dev"]);

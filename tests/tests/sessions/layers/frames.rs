@@ -47,8 +47,8 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
 }
 
 proptest! {
-    /// A host takes exactly the payloads that the judges of the codec take. A payload that the judges refuse gets
-    /// their code and leaves no trace.
+    /// A host takes exactly the payloads that the judges of the codec take. It refuses a payload with the same code
+    /// as the judges, and the payload leaves no trace.
     #[test]
     fn frame_01_is_judged_alike_by_the_codec_and_the_host(
         values in prop::collection::vec(value(), 0..4),
@@ -251,8 +251,8 @@ fn key_01_full_names_are_read_at_the_gate() {
     );
 }
 
-/// The intents of applications go to the log and to the handlers. `ack`, `ping` and `pong` are the
-/// link's. Any other word is E1002, in every spelling.
+/// The intents of applications go to the log and to the handlers. `ack`, `ping` and `pong` belong to the link. Any
+/// other word is refused with E1002, in every spelling.
 #[test]
 fn int_01_intents_are_checked_at_the_gate() {
     let mut host = host();

@@ -11,8 +11,8 @@ use super::{calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{NOW, Node, counting, envelope, frame, member, open_host, options};
 
-/// `@dev` asks and `@qa` answers, over a link that fails, and everybody is killed after the question
-/// and after the answer. Returns the question and the answer as their handlers get them.
+/// `@dev` asks and `@qa` answers, over a link that fails. All sides are killed after the question and after the
+/// answer. Returns the question and the answer as their handlers get them.
 fn exchange(
     question: &(dyn EncodeFrame + Sync),
     answer: &(dyn EncodeFrame + Sync),
@@ -147,8 +147,8 @@ fn pro_ta_a_task_is_reported_whoever_is_killed() {
     }
 }
 
-/// Frames of all profiles, and of a registry of one's own, in one session before and after a kill. A
-/// profile that is not active is refused.
+/// A session takes frames of all profiles and of a registry of one's own, before and after a kill. It refuses
+/// frames of a profile that is not active.
 #[test]
 fn pro_all_profiles_are_active_at_once_after_a_kill() {
     const PAYLOADS: [(&str, &str); 8] = [
@@ -211,8 +211,8 @@ fn chunk(index: i64, data: &'static str, is_final: bool) -> InferStream<'static>
     }
 }
 
-/// Takes frames as a handler does. Returns the data of each stream by its cid, with whether the
-/// stream has ended complete.
+/// Takes frames as a handler does. Returns the cid and the data of each stream, and whether the stream was complete
+/// when it ended; `None` if it has not ended.
 fn heard(inbox: &[Inbound]) -> Vec<(String, String, Option<bool>)> {
     let mut streams = Streams::new(StreamLimits::default());
     let mut found: Vec<(String, String, Option<bool>)> = Vec::new();
@@ -242,8 +242,8 @@ fn heard(inbox: &[Inbound]) -> Vec<(String, String, Option<bool>)> {
     found
 }
 
-/// Two streams whose chunks are sent out of order, over a link that fails. Everybody is killed in the
-/// middle, before a handler has marked anything, and the frames come again.
+/// The chunks of two streams are sent out of order, over a link that fails. All sides are killed in between, before
+/// a handler has marked a frame as handled, and the frames are delivered again.
 #[test]
 fn str_03_streams_are_put_in_order_whoever_is_killed() {
     let mut room = Room::with(counting("hub"), Rules::default(), &["dev", "qa"]);

@@ -271,7 +271,7 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
 }
 
 /// A session sends the symbol of a value and the short name of a field, even under a schema that was registered
-/// while the session ran, and after everybody was killed.
+/// while the session ran, and after all sides were killed.
 #[test]
 fn opt_06_symbols_leave_a_session() {
     let warehouse = include_str!("../../../registry/warehouse.json");

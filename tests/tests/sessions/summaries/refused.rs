@@ -129,8 +129,8 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Either a text is refused because it has words that no frame has, or each of its words with a
-    /// digit is in a frame that left.
+    /// If a text is accepted, each of its words with a digit is in a frame that left hot state. Otherwise the text
+    /// is refused because of words that no such frame has.
     #[test]
     fn what_is_taken_stands_in_a_frame_that_left(
         said in prop::collection::vec(word(), 1..8),

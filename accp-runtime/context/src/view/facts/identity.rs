@@ -23,9 +23,9 @@ pub(in crate::view) fn named<'r>(
     Some((schema, &field.name, name))
 }
 
-/// Returns the name of a record of any schema, as `text` writes it. Among the values that `text`
-/// writes it picks the one whose field most clearly marks an identifier. `hints` are names that
-/// lead to the record: under `flights`, `flight_number` is better than other fields.
+/// Returns the name of a record of any schema: the text that `text` returns for a value. If `text` returns a text for
+/// several values, picks the value whose field most clearly marks an identifier. `hints` are names that lead to the
+/// record: under `flights`, `flight_number` is better than other fields.
 pub(crate) fn id_of(
     map: &Map<'_>,
     hints: [&str; 2],
@@ -39,9 +39,8 @@ pub(crate) fn id_of(
     ids.min_by_key(|(rank, _)| *rank).map(|(_, id)| id)
 }
 
-/// Rates how well a field names its record, 0 best; `None` if it does not. Facts about one name are
-/// merged, so a word that names records of only one schema is not enough: two errors with the same
-/// code are not the same error.
+/// Rates how well a field names its record, 0 best; `None` if the field does not name the record. Facts about one name
+/// are merged, so a field such as `error_code` does not count: two errors with the same code are not the same error.
 fn rank(field: &str, hints: &[&str]) -> Option<u8> {
     match field {
         "id" => return Some(0),

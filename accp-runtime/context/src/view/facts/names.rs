@@ -1,4 +1,4 @@
-//! Names and numbers in texts.
+//! Finds names and numbers in texts.
 
 use super::worth::LONGEST;
 
@@ -21,7 +21,7 @@ pub(super) fn runs(word: &str) -> impl Iterator<Item = &str> {
         .filter(|run| (3..=LONGEST).contains(&run.len()))
 }
 
-/// Returns whether a word has a digit, a slash or inner capitals.
+/// Returns whether a word has a digit, a slash or backslash, or a capital after a small letter.
 pub(super) fn is_name(word: &str) -> bool {
     let inner = word.as_bytes().windows(2);
     word.bytes()
@@ -31,7 +31,7 @@ pub(super) fn is_name(word: &str) -> bool {
             .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
 }
 
-/// Returns whether a word may name a person or a place.
+/// Returns whether a word begins with a capital, so that it may name a person or a place.
 pub(super) fn is_capital(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
 }

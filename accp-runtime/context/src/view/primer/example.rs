@@ -43,8 +43,8 @@ fn chat(registry: &Registry) -> Option<DynamicFrame<'static>> {
     (is_whole && words_of(schema).is_some()).then_some(message)
 }
 
-/// Makes `@me>done:execute TA(,task)`: the fields that such a frame needs, otherwise its first
-/// field, each with its name as the value.
+/// Makes `@me>done:execute TA(,task)`: a frame with its required fields, or with its first field if it requires none.
+/// The value of a field is the name of the field, if its type allows this.
 fn record(
     registry: &Registry,
     schema: &Schema,
@@ -81,7 +81,8 @@ fn texts() -> Option<DynamicFrame<'static>> {
     Some(message.with("b", "Long text with\n@ for leading @"))
 }
 
-/// Returns some value of a type; `None` for a schema, which would need values of its own.
+/// Returns an example value of a type: `name` if the type allows it. Returns `None` for a schema, because a record
+/// would need values for its own fields.
 fn value(ty: &Type, name: &str) -> Option<Value<'static>> {
     Some(match ty {
         Type::String | Type::Text | Type::Agent | Type::Any => Value::from(String::from(name)),

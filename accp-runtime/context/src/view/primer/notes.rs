@@ -71,7 +71,8 @@ fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
     parts.collect::<Vec<_>>().join(between)
 }
 
-/// Frames of a schema that need the same fields; empty when the schema is only nested.
+/// The frames of a schema, or the variants of a union, that need the same fields. `heads` is empty if the schema is
+/// only nested.
 struct Group<'s> {
     heads: String,
     /// The intent of the last frame.
@@ -133,11 +134,11 @@ fn groups(schema: &Schema) -> Vec<Group<'_>> {
     groups
 }
 
-/// Writes `chunk_index,total_chunks:integer is_final=false`. If `needed` is given, the other fields
-/// are marked.
+/// Writes `chunk_index,total_chunks:integer is_final=false`. If `needed` is given, a `?` marks each other field that
+/// has no default.
 fn fields(view: &View, schema: &Schema, needed: Option<&[&Field]>) -> String {
     let mut notes: Vec<(String, String)> = Vec::new();
-    // The definition of a union has its tag, with the values.
+    // The definition of a union already has the tag with its values.
     let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
     for field in schema.fields.iter().filter(|field| !is_tag(field)) {
         let name = name_of(view, schema, field);

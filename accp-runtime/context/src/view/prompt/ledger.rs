@@ -1,4 +1,4 @@
-//! Cost and savings of definitions.
+//! Decides whether the definition of a schema saves more tokens than it costs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use crate::view::block::Block;
 use crate::view::codec::View;
 use accp_frame::TokenCounter;
 
-/// The tokens that definitions would have saved so far, had they been there.
+/// For the code of each schema without a definition in the prompt, the tokens that the definition would have saved in
+/// the blocks so far.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(BTreeMap<String, usize>);
 

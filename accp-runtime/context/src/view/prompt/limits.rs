@@ -22,8 +22,8 @@ pub struct PromptLimits {
     pub operations: BTreeMap<String, usize>,
     /// The full names of params that are never shortened.
     pub whole: BTreeSet<String>,
-    /// Tokens of facts, above which the oldest leave until three quarters are left: 16,000 by
-    /// default. A reference leads to their messages, and later facts may repeat them.
+    /// Tokens of facts, above which the oldest facts leave until at most three quarters of this limit are left: 16,000
+    /// by default. A reference leads to the messages of these facts, and later facts may repeat them.
     pub facts: usize,
     /// If set, older messages become facts when that pays at these prices. Then `hot` only decides
     /// which questions stay. `None` by default.

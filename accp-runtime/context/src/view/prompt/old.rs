@@ -13,7 +13,7 @@ use accp_frame::{DynamicFrame, TokenCounter};
 /// Facts and verbatim messages, oldest first.
 pub(super) struct Old {
     view: View,
-    /// The view of facts.
+    /// The view that writes facts.
     kept: View,
     vocabulary: Vocabulary,
     counter: Arc<dyn TokenCounter + Send + Sync>,
@@ -23,7 +23,7 @@ pub(super) struct Old {
     silent: Vec<(u64, u64)>,
     /// The definitions in the items.
     pub(super) defined: Transcript,
-    /// Tokens of all old messages, and of the facts about them.
+    /// The tokens of all messages that became facts. `told` has the tokens of these facts.
     folded: usize,
     told: usize,
 }

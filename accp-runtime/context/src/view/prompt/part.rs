@@ -46,8 +46,8 @@ pub struct Part {
 
 /// The role of a part in a chat request.
 ///
-/// The primer is [`System`](Self::System). Facts are [`User`](Self::User): they repeat values of others, which must
-/// not get the rank of instructions. A message has the role that it names: a chat message in its field `role`; the
+/// The primer is [`System`](Self::System). Facts are [`User`](Self::User): they repeat values of other agents, and
+/// these values must not get the rank of instructions. A chat message has the role that its field `role` names. The
 /// answer of a tool (`done:tool`, `partial:tool`, `fail:tool`) is [`Tool`](Self::Tool). Any other message is
 /// [`User`](Self::User).
 ///

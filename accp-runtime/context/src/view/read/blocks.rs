@@ -1,4 +1,4 @@
-//! Blocks: chat, frames and definitions.
+//! Reads blocks: chat, frames and definitions.
 
 use accp_frame::{AgentId, DynamicFrame, Envelope, Map, Value};
 use accp_registry::lexical::is_key;

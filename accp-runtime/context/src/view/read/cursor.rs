@@ -6,7 +6,7 @@ use accp_registry::{ErrorCode, Registry, Type};
 use super::mistake::Mistake;
 use crate::view::fault::Unplaced;
 
-/// The form is broken, and the cursor has the fault: the rest of the block cannot be read.
+/// Says that the form of a block is broken, so that the rest of the block cannot be read. The cursor holds the fault.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -23,7 +23,7 @@ pub(super) struct Cursor<'r, 't> {
     /// The param whose text stands below the line, and its type.
     pub(super) below: Option<(String, &'r Type)>,
     pub(super) faults: Vec<Unplaced>,
-    /// Whether the lines are rows.
+    /// Whether the cursor is inside a table, where each line is a row.
     pub(super) is_in_table: bool,
     /// The repairs that were made; `None` for the strict reader, which makes none.
     pub(super) repairs: Option<Vec<Repair<Mistake>>>,
@@ -74,7 +74,8 @@ impl<'r, 't> Cursor<'r, 't> {
         self.broken(ErrorCode::PARSE_ERROR, self.at, what)
     }
 
-    /// Reads the value of a field, or of an item.
+    /// Reads the value of a field or of an item with `read`. Until `read` returns, `field` is part of the path of each
+    /// fault.
     pub(super) fn within<T>(&mut self, field: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         if length > 0 && !field.starts_with('[') {

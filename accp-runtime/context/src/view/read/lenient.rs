@@ -23,7 +23,7 @@ const QUOTES: [(char, char); 4] = [
 const TRAILING: [char; 4] = ['`', '*', '.', ';'];
 
 impl<'r, 't> Cursor<'r, 't> {
-    /// Begins to repair.
+    /// Makes the reader lenient.
     pub(super) fn leniently(mut self) -> Self {
         self.repairs = Some(Vec::new());
         self
@@ -47,7 +47,7 @@ impl<'r, 't> Cursor<'r, 't> {
         self.skip(|c| text::is_blank(c) || c == '\n' && !is_in_table);
     }
 
-    /// Skips spaces after the head of a frame.
+    /// Skips spaces, but no line breaks.
     pub(super) fn trailing(&mut self) {
         self.skip(text::is_blank);
     }
@@ -70,7 +70,8 @@ impl<'r, 't> Cursor<'r, 't> {
         }
     }
 
-    /// Gives back the spaces at the end of a word that was taken.
+    /// Returns a word that was taken, without the spaces at its end. The cursor goes back to these spaces, unless they
+    /// stand between the code of a schema and its bracket.
     pub(super) fn trimmed(&mut self, word: &'t str) -> &'t str {
         if !self.is_lenient() {
             return word;
@@ -84,8 +85,8 @@ impl<'r, 't> Cursor<'r, 't> {
         trimmed
     }
 
-    /// Gives back the part of the taken text that is not the key: a `=` with what follows, and
-    /// spaces.
+    /// Returns the key at the beginning of a text that was taken. A `=` with the text after it, and spaces, are not
+    /// part of the key, so the cursor goes back before them.
     pub(super) fn key(&mut self, key: &'t str) -> &'t str {
         if !self.is_lenient() {
             return key;
@@ -126,7 +127,7 @@ impl<'r, 't> Cursor<'r, 't> {
         ends
     }
 
-    /// Takes the empty cells that a record has after its last field, with their commas.
+    /// If a record has only empty cells after the cell of its last field, takes these cells with their commas.
     pub(super) fn has_empty_cells(&mut self) -> bool {
         if !self.is_lenient() {
             return false;
@@ -207,7 +208,8 @@ impl<'r, 't> Cursor<'r, 't> {
         }
     }
 
-    /// Returns the code of a frame's schema, which the frame itself may imply.
+    /// Returns the code of a frame's schema. If the code is missing, the intent and the operation may imply the
+    /// schema. If the model wrote the name of a schema instead, returns the code of this schema.
     pub(super) fn code(
         &mut self,
         code: Option<&str>,
@@ -291,7 +293,7 @@ impl<'r, 't> Cursor<'r, 't> {
         })
     }
 
-    /// Notes that `length` bytes from `start` stand for this value.
+    /// Reports a repair: the `length` bytes from `start` mean this value. Moves the cursor after these bytes.
     fn written(
         &mut self,
         start: usize,
@@ -305,8 +307,8 @@ impl<'r, 't> Cursor<'r, 't> {
         value
     }
 
-    /// Reads a JSON string with quotes, line breaks or backslashes that JSON escapes. `strict` is
-    /// the end that a strict reader finds, and whether it finds a JSON string.
+    /// Reads a JSON string in which quotes, line breaks or backslashes lack their escapes. `strict` is the end that a
+    /// strict reader finds, and whether the strict reader finds a valid JSON string.
     pub(super) fn loosely_quoted(&mut self, strict: Option<(usize, bool)>) -> Option<String> {
         if !self.is_lenient() {
             return None;
@@ -372,7 +374,7 @@ impl<'r, 't> Cursor<'r, 't> {
     }
 }
 
-/// Returns the schema that is meant by its name or its code, in any case of letters.
+/// Returns the only schema whose name or code is this word, in capital or small letters.
 fn named<'r>(registry: &'r accp_registry::Registry, word: &str) -> Option<&'r Schema> {
     let is_meant = |schema: &&Schema| {
         schema.name.eq_ignore_ascii_case(word) || schema.code.eq_ignore_ascii_case(word)
@@ -394,8 +396,8 @@ fn closing(rest: &str, close: char) -> Option<usize> {
     marks.find(|at| follows(&rest[at + close.len_utf8()..]))
 }
 
-/// Returns the length of a text up to the comma or bracket that ends it. Its own brackets are in
-/// pairs.
+/// Returns the length of a text up to the comma or bracket that ends it. Pairs of brackets inside the text do not end
+/// it.
 fn loose_length(rest: &str) -> Option<usize> {
     let mut open = Vec::new();
     for (at, c) in rest.char_indices() {

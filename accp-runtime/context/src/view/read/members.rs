@@ -1,11 +1,11 @@
-//! The types of the values in a map or a record, and the demands on them.
+//! The types of the values in a map or a record, and the fields that a record must or may have.
 
 use accp_registry::{ErrorCode, Registry, Schema, Type};
 
 use super::cursor::Cursor;
 use accp_frame::{Map, Value};
 
-/// The type of a value whose form says what it is.
+/// The type of a place without a declared type. The form of a value there says what type the value has.
 pub(super) static ANY: Type = Type::Any;
 /// The values of a map without a declared type.
 pub(super) const UNTYPED: Members<'static> = Members::Same(&ANY);
@@ -64,8 +64,8 @@ impl Cursor<'_, '_> {
         self.required_at(self.at, schema, head, map);
     }
 
-    /// Notes the fields that a nested record lacks, and those that only another variant of its union
-    /// has.
+    /// Notes the required fields that a nested record lacks, and the fields of the record that belong only to another
+    /// variant of its union.
     pub(super) fn record_at(&mut self, at: usize, schema: &Schema, map: &Map<'_>) {
         let tag = schema.tag().map(|(_, tag)| tag);
         let key = tag.and_then(|tag| Members::Of(schema).taken(&tag.name, map));

@@ -25,7 +25,7 @@ pub enum Mistake {
     Code,
     /// A text that has to be a JSON string and is not, or a number in quotes.
     Quotes,
-    /// A value that its type spells otherwise: `True`, `12.0`, `null`, `@dev`.
+    /// A value in a spelling that its type does not have: `True`, `12.0`, `null`, `@dev`.
     Spelling,
     /// A separator too many, or `=` after a key.
     Separator,

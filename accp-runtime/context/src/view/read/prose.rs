@@ -1,4 +1,4 @@
-//! Blocks among other text.
+//! Finds and reads the blocks among other text, for the lenient reader.
 
 use accp_registry::Registry;
 
@@ -179,8 +179,8 @@ impl Prose<'_, '_> {
         }
     }
 
-    /// Reads a frame as peers write it, and returns the place after the frame. Many blocks are frames too, with other
-    /// values, so a text is a frame only if it is not a block.
+    /// Reads a frame as peers write it, and returns the place after the frame. Call this only if the text is not a
+    /// valid block: the text of many blocks is a valid frame, too, but with other values.
     fn frame(&mut self, start: usize, block: &str) -> Option<usize> {
         let line = block.lines().next()?.trim_end();
         let message = DynamicFrame::decode(line, self.registry).ok()?.into_owned();

@@ -48,7 +48,7 @@ pub(super) fn respelt(text: &str, ty: &Type) -> Option<Value<'static>> {
     value.or_else(|| (!is_text && NONE.contains(&&*small)).then_some(Value::Null))
 }
 
-/// Returns whether two names differ in capitals and in the marks between words only.
+/// Returns whether two names differ only in capitals and in the marks between words.
 fn same(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
         let letters = text.chars().filter(|c| !matches!(c, '_' | '-' | ' '));

@@ -1,4 +1,4 @@
-//! Values: scalars, lists, maps, records and tables.
+//! Reads values: scalars, lists, maps, records and tables.
 
 use accp_registry::lexical::Literal;
 use accp_registry::view::{ABSENT, BELOW};
@@ -311,7 +311,8 @@ impl<'r> Cursor<'r, '_> {
             if !more || rest.is_empty() || rest.starts_with(CELL_ENDS) {
                 if let Some(default) = default_of(schema, at, place) {
                     let ty = members.ty(&field.name);
-                    // A record may stand in a map, whose values have a type of their own.
+                    // If the place of the record is declared as a map, the default must have the type of the map's
+                    // values.
                     if matches!(ty, Type::Any) || *ty == field.ty {
                         map.insert(field.name.clone(), default.into_owned());
                     } else {

@@ -1,4 +1,4 @@
-//! The lenient reader takes what models write.
+//! The lenient reader must read the texts that models write, and must report each repair.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ fn outside_of_quotes(text: &str) -> String {
         .collect()
 }
 
-/// Splits a line into JSON strings and what stands between them.
+/// Splits a line into JSON strings and the texts between them. The flag of a piece says whether it is a JSON string.
 fn pieces(line: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// A word at any place of the text ends up in a message or in a repair, or the text is refused.
+    /// A word that is inserted at any place of the text ends up in a message or in a repair, or the text is refused.
     #[test]
     fn nothing_is_dropped_unseen(
         messages in prop::collection::vec(any_message(), 1..4),

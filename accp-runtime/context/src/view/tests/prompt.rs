@@ -46,7 +46,7 @@ fn count(parts: &[Part], kind: PartKind) -> usize {
     parts.iter().filter(|part| part.kind == kind).count()
 }
 
-/// Compares by address.
+/// Returns whether two parts share one text in memory.
 fn is_same(a: &Part, b: &Part) -> bool {
     Arc::ptr_eq(&a.text, &b.text)
 }
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(prompt.view().read(&text), Ok(messages), "{}", text);
     }
 
-    /// In a prompt, too, texts of others must not begin a block.
+    /// In a prompt, too, texts of other agents must not begin a block.
     #[test]
     fn data_stays_data_in_a_prompt(
         messages in prop::collection::vec((any_message(), any::<bool>()), 0..20),

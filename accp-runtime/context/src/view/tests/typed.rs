@@ -94,7 +94,7 @@ fn unlimited() -> EncodeOptions<'static> {
 }
 
 proptest! {
-    /// Each frame that a decoder takes comes back from its view.
+    /// Each frame that a decoder accepts is read back unchanged from its view.
     #[test]
     fn a_frame_comes_back(message in any_message()) {
         let (view, registry) = (view(), &REGISTRY);
@@ -107,8 +107,8 @@ proptest! {
         prop_assert_eq!(view.read(&block), Ok(vec![message]), "{}", block);
     }
 
-    /// An encoder takes every frame of a known schema that was read from a block. A text without
-    /// quotes in a field for texts is read as a text.
+    /// An encoder accepts every frame of a known schema that was read from a block. In a field of a text type, a text
+    /// without quotes is read as a text.
     #[test]
     fn a_block_that_is_read_travels(
         cells in prop::collection::vec(
@@ -155,8 +155,7 @@ fn a_word_is_what_its_field_declares() {
     "#);
 }
 
-/// An item of a list or of a map is refused if it is null. A field may be null: it is not given
-/// then.
+/// A null is refused as an item of a list or of a map. A field may be null, which means that the field is not given.
 #[test]
 fn an_item_is_never_null() {
     let view = view();

@@ -5,9 +5,9 @@ use crate::log::mid::Mid;
 use crate::options::Scope;
 
 impl Outbox {
-    /// Takes the last frame that the host has consumed, in answer to a ping. If the store of this side
-    /// is an older copy, the host has consumed the frames before it in an earlier run. The host does
-    /// not acknowledge frames that it dropped, so they would hold up the others.
+    /// Takes the id of the last frame that the host has consumed, from the answer to a ping. The frames of the outbox
+    /// up to this frame count as consumed. If the store of this side is an older copy, the host has consumed them in
+    /// an earlier run. Dropped frames would otherwise hold up the others, because the host does not acknowledge them.
     pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
         if self.renamed.contains(last) {
             return;
@@ -24,8 +24,8 @@ impl Outbox {
         }
     }
 
-    /// Sets a position for the consumed frames up to `last` that have none yet: the log has these
-    /// frames by position `until`.
+    /// Notes that the log up to position `until` has the consumed frames up to `last`. Frames with a known position
+    /// keep their position.
     pub(crate) fn logged_by(&mut self, last: &Mid, until: u64) {
         for taken in &mut self.taken {
             if taken.until == LATER && is_not_after(&taken.frame.mid, last) {
@@ -40,9 +40,9 @@ impl Outbox {
         (!self.number_unknown && self.to_ask.is_empty()).then(|| self.first_sequence())
     }
 
-    /// Takes the number that the host expects, and the last frame that it has consumed. If the store
-    /// of this side was an old copy, other frames of an earlier run have taken numbers since. Then a
-    /// later frame of the outbox must not go out under the number that the host expects of the first.
+    /// Takes, from a hello of the host, the number that the host expects next, and the last frame that the host has
+    /// consumed. If the store of this side was an old copy, other frames of an earlier run have taken numbers since.
+    /// Then no later frame of the outbox may go out under the number that the host expects of the first frame.
     pub(crate) fn greeted(&mut self, expected: u64, last: Option<&Mid>) {
         if self.scope == Scope::Shared {
             return;
@@ -59,11 +59,11 @@ impl Outbox {
         }
     }
 
-    /// Takes the number that the host waits for.
+    /// Takes the number that the host expects, from a refusal of the frame `mid`.
     ///
-    /// With shared numbering, that is the number to use. Where each sender has its own numbers, it
-    /// usually means that a frame before this one was lost on the way. If the frame is the first, or
-    /// the number is beyond that of the frame, this side is wrong about its numbers.
+    /// With shared numbering, the first frame goes out again under this number. Where each sender has its own
+    /// numbers, the refusal usually means that an earlier frame was lost on the way. If `mid` is the first frame of
+    /// the outbox, or the expected number is greater than the number of `mid`, this side is wrong about its numbers.
     pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
         let Some(index) = self.find(mid).filter(|_| self.acted_on != Some(expected)) else {
             return;

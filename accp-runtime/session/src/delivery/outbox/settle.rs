@@ -15,8 +15,8 @@ const ASKED: usize = 32;
 const SILENT: u32 = 5;
 
 impl Outbox {
-    /// Returns whether the outbox has another frame under this id than the log. Then the store of this
-    /// side was an old copy, and an earlier run has used the id.
+    /// Returns whether the outbox has a frame with this id that differs from the frame in the log. If so, the store
+    /// of this side was an old copy, and an earlier run has used the id.
     pub(crate) fn contradicts(&self, mid: &Mid, text: &str) -> bool {
         let frame = self
             .all()
@@ -27,8 +27,7 @@ impl Outbox {
         })
     }
 
-    /// Makes a frame the last of the outbox, to be sent anew. The host may have taken frames behind
-    /// it.
+    /// Makes a frame the last of the outbox, so that it goes out again. The host may have taken later frames already.
     pub(crate) fn make_last(&mut self, mid: &Mid) {
         let at = self.taken.iter().position(|taken| taken.frame.mid == *mid);
         let taken = at.and_then(|at| self.taken.remove(at));
@@ -40,11 +39,11 @@ impl Outbox {
         }
     }
 
-    /// Takes the entry of this side at this position of the log: a frame, or the whole of a frame in
-    /// parts. The host has consumed the frames before it, too. A frame that is not in the log was
-    /// dropped. If there was no reason to drop it, the host has refused it in an earlier run, and the
-    /// store of this side is an older copy: the frame goes out again. Returns the frames that are
-    /// settled now.
+    /// Takes an entry of this side from this position of the log: a frame, or the whole of a frame in parts. The host
+    /// has also consumed the frames that this side sent earlier. If the log does not have one of these, the host has
+    /// dropped it, provided that `may_be_dropped` sees a reason. Without a reason, the store of this side is an older
+    /// copy, and the host has refused the frame in an earlier run. Then the frame goes out again. Returns the frames
+    /// that are settled now.
     pub(crate) fn logged(
         &mut self,
         mid: &Mid,
@@ -136,9 +135,9 @@ impl Outbox {
         !self.to_ask.is_empty()
     }
 
-    /// Returns the ids of the frames to ask about next. If there are none and the host has not answered the first frame
-    /// of the outbox for a long time, this side asks about that frame. The host may have dropped that frame in an
-    /// earlier run. Then the store of this side is an older copy.
+    /// Returns the ids of the frames to ask about next. If there are none and the host has not answered the first
+    /// frame of the outbox for a long time, this side asks about that frame. If the store of this side is an older
+    /// copy, the host may have dropped that frame in an earlier run.
     pub(crate) fn asks(&self) -> Vec<Mid> {
         let is_silent = !self.has_to_ask() && self.retry.tries() >= SILENT;
         let first = self.frames.iter().take(usize::from(is_silent));
@@ -153,7 +152,7 @@ impl Outbox {
         if let Some(mid) = first.filter(|mid| asked.contains(mid) && gone.contains(mid)) {
             self.number_unknown = true;
             self.consumed_before(&mid, None, until);
-            // This frame may wait here for the other parts of its frame. It must not go out again meanwhile.
+            // If this frame is a part, it may wait here for the other parts. It must not go out again meanwhile.
             if let Some(taken) = self.taken.back_mut() {
                 taken.gone = true;
             }
@@ -162,8 +161,8 @@ impl Outbox {
         self.to_ask.extract_if(.., is_asked).collect()
     }
 
-    /// Keeps a frame that the host has dropped until this side has the log up to this position, which
-    /// shows the reason.
+    /// Keeps a frame, which the host has dropped, until this side has the log up to this position. The log then shows
+    /// the reason.
     pub(crate) fn gone(&mut self, frame: Outgoing, until: u64) {
         let before = |taken: &&Consumed| taken.frame.order < frame.order;
         let place = self.taken.iter().take_while(before).count();
@@ -193,7 +192,7 @@ impl Outbox {
         self.number_unknown = true;
     }
 
-    /// Puts a consumed frame back, behind the frames before it. Returns its place.
+    /// Puts a consumed frame back among the frames to send, in the order of the outbox. Returns its index.
     fn put_back(&mut self, frame: Outgoing) -> usize {
         let frames = self.frames.iter();
         let place = frames.take_while(|other| other.order < frame.order).count();
@@ -250,8 +249,8 @@ impl Outbox {
         here.any(|part| part.of == *of)
     }
 
-    /// Makes all frames go out again that this side has not found in the log. A host that has
-    /// consumed them may have lost them.
+    /// Makes all frames go out again that this side has not found in the log. The host may have consumed these frames
+    /// and then lost them.
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();

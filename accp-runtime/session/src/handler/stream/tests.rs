@@ -1,4 +1,4 @@
-//! Streams.
+//! Tests of [`Streams`]: the order of chunks, repeated chunks, the bounds, and the report at the end.
 
 use proptest::prelude::*;
 

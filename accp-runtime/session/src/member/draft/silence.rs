@@ -4,8 +4,8 @@ use super::super::Member;
 use crate::interface::event::Event;
 use accp_context::Time;
 
-/// Times that a frame goes out without an answer before this side concludes that the host has
-/// dropped it.
+/// The number of times that a frame goes out without an answer before this side concludes that the host has dropped
+/// it.
 pub(super) const SILENT: u32 = 4;
 
 /// The same number, for a frame that the host has no known reason to drop.

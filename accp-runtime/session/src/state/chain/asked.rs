@@ -14,7 +14,8 @@ pub(super) struct Asked {
     pub(super) by: MemberId,
     /// The member; [`MemberId::NOBODY`] while the host knows nobody that takes the request.
     pub(super) to: MemberId,
-    /// How the member got the request; `None` in a state of before, if the request names the member.
+    /// How the member got the request. `None` in a state that an earlier version of this crate has stored, if the
+    /// request names the member.
     #[serde(default, rename = "chosen", skip_serializing_if = "Option::is_none")]
     pub(super) given: Option<Box<Given>>,
 }
@@ -22,7 +23,8 @@ pub(super) struct Asked {
 /// How a member got a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Given {
-    /// The kind of the request, if the host chooses the member; `None` if the request names it.
+    /// The head of the request (`req:note:NOTE`), if the host chooses the member; `None` if the request names the
+    /// member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) head: Option<String>,
     /// The position at which the member got the request.
@@ -39,12 +41,12 @@ pub(crate) struct Waiting {
     pub mid: Mid,
     pub by: MemberId,
     pub to: MemberId,
-    /// The kind of the request, if the host chooses the member.
+    /// The head of the request (`req:note:NOTE`), if the host chooses the member.
     pub head: Option<String>,
     pub position: u64,
 }
 
-/// The members that may send a frame, as far as it answers requests.
+/// The members that may send a frame, if the frame answers requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answerers {
     All,

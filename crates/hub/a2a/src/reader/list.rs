@@ -70,7 +70,7 @@ impl ListFilter {
 }
 
 impl TaskReader {
-    /// Returns the tasks that fit, the one with the latest frame first.
+    /// Returns a page of the tasks that pass the filter, the one with the latest frame first.
     pub(crate) async fn list(&self, filter: &ListFilter) -> Result<ListTasksResponse, Failure> {
         let mut index = self.tasks.index.lock().await;
         let read = index.catch_up(&self.renderer.log, &self.agent).await;

@@ -10,7 +10,7 @@ use accp_session::Outbound;
 use crate::frame::{ACCP, LONG, WIDE};
 use crate::message::media_type;
 
-/// The artifacts that an agent of A2A has sent of a task, and its answer.
+/// What an agent of A2A has sent for a task: the artifacts, and the answer.
 #[derive(Debug, Default)]
 pub(super) struct ReceivedArtifacts {
     artifacts: Vec<Artifact>,
@@ -34,7 +34,7 @@ struct Artifact {
 /// How the parts that have come change an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The parts are the whole artifact so far, as a task shows it, but for this many parts before them.
+    /// The parts are all parts that the task shows of the artifact. The task leaves out this many parts before them.
     Whole(usize),
     /// The parts replace all earlier parts.
     First,
@@ -190,7 +190,7 @@ pub(super) fn failure(
     Outbound::error(ErrorCode::INTERNAL_ERROR, words)
 }
 
-/// Returns the text of a message.
+/// Returns the text of a message, without its frames; `None` if there is no other text.
 pub(super) fn words(message: Option<&Message>) -> Option<String> {
     let parts = message?.parts.iter().filter(|part| !is_frame(part));
     let words: Vec<String> = parts.filter_map(text).collect();
@@ -212,7 +212,7 @@ fn is_frame(part: &Part) -> bool {
     media_type(part).eq_ignore_ascii_case(ACCP)
 }
 
-/// Returns the text of a part.
+/// Returns the content of a part as text.
 fn text(part: &Part) -> Option<String> {
     match &part.content {
         PartContent::Text(text) | PartContent::Url(text) => Some(text.clone()),
@@ -260,7 +260,7 @@ mod tests {
             ("a", &["so", "u", "p"], Change::Whole(0)),
         ]);
         assert_eq!(again, ("soup".to_owned(), 3));
-        // A task without its first part shows the third part in the second place.
+        // The task leaves out the first part, so it shows the third part in the second place.
         let again = received(&[
             ("a", &["so"], Change::First),
             ("a", &["u"], Change::More(false)),

@@ -25,8 +25,8 @@ pub(super) async fn message(
         mode.trim().eq_ignore_ascii_case(ACCP)
     });
     let part = if takes_frames {
-        // The agent elsewhere belongs to another session, which does not know the agent that a field of the frame may
-        // name. So the host there chooses.
+        // A field of the frame may name an agent of this session. The other session does not know that agent, so the
+        // host of the other session chooses who gets the request.
         frame_part(&format!("{}[{TO}:?]", head(&whole)))
     } else {
         let text = chat_text(&whole, registry).unwrap_or_else(|| head(&whole));

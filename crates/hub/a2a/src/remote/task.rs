@@ -166,7 +166,7 @@ impl RemoteTask<'_> {
                     }
                 }
                 Ok(None) => return Ok(None),
-                // The task may continue although its stream has failed. Polling finds that out.
+                // The task may continue although its stream has failed. Polling shows whether it does.
                 Err(RemoteError::Unreachable(..) | RemoteError::Refused { .. })
                     if self.task.borrow().is_some() =>
                 {

@@ -43,7 +43,7 @@ pub struct TestServer {
     pub guest: Agent,
     /// The agent that the router opens.
     current: Arc<Mutex<Agent>>,
-    /// Where `guest` is reached.
+    /// The URL of the agent `guest`.
     pub url: String,
     server: JoinHandle<()>,
 }

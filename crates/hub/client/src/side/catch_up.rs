@@ -39,9 +39,9 @@ impl Side {
         Ok(())
     }
 
-    /// Answers the callers of [`Command::Joined`](crate::command::Command::Joined) if the host does not let this
-    /// side in. The host gives the same answer to each later hello. A side that was in the session before ends: the
-    /// host has taken it out, for example because the store of the host is new, and answers it no more.
+    /// Answers the callers of [`Command::Joined`](crate::command::Command::Joined) if the host does not let this side
+    /// in. The host gives the same answer to each later hello. A side that was in the session before ends: the host
+    /// has taken it out, for example because the store of the host is new, and will never answer this side again.
     pub(super) fn tell_refused(&mut self, events: &[Event]) -> Result<(), Error> {
         let refusal = events.iter().find_map(|event| match event {
             Event::PeerError(MemberId::HOST, error)
@@ -56,7 +56,7 @@ impl Side {
         };
         let session = self.driver.session();
         if session.has_joined() {
-            // The host refuses a hello, so it has not answered the last one.
+            // A side that is up to date has an answer to its last hello, so the refusal is about an earlier hello.
             return if session.is_up_to_date() {
                 Ok(())
             } else {

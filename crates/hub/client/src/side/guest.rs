@@ -30,9 +30,9 @@ pub(super) struct Guest {
     /// The last position of the log when the agent was opened. Handlers of an earlier run may have got the frames
     /// up to this position.
     again: u64,
-    /// Handlers have got all frames for them before this position.
+    /// The guest has offered the frames before this position to its handlers.
     next: u64,
-    /// Askers have got all frames for them before this position.
+    /// The guest has looked for answers and pieces for its askers before this position.
     heard: u64,
     /// The ids that the agent has answered, while the guest reads positions from before its inbox.
     answered: Option<BTreeSet<Mid>>,

@@ -246,7 +246,7 @@ struct Before {
     inbox: Inbox,
     /// Frames that the host may not have.
     outbox: Vec<Outgoing>,
-    /// The values that they may name.
+    /// The values that these frames may refer to.
     values: Vec<Cold>,
 }
 

@@ -86,7 +86,7 @@ impl Work {
     /// them. For the frames of a member, the session reports events.
     pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
         if is_guest {
-            // The log has judged the replies of a guest before they were kept.
+            // The host has judged each reply of a guest before it kept the reply.
             self.replies.clear();
         }
         for entry in entries {
@@ -210,7 +210,7 @@ impl Work {
         Ok(has_sent)
     }
 
-    /// Answers frames whose replies the host has refused. Returns whether there are any.
+    /// Answers frames with an error if the host has refused the replies to them. Returns whether there are any.
     pub(super) fn make_up_for_replies(
         &mut self,
         sender: &mut SessionSender<'_>,

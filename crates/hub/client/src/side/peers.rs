@@ -57,8 +57,8 @@ impl Side {
         self.end_guests_of(member, "a link of the agent has opened");
         self.driver.session_mut()?.end_guest(member);
         if self.peers.insert(member, wire).is_some() {
-            // What the host has said on the earlier link does not count on this one: it answers the next hello
-            // of the agent, however soon that comes.
+            // What the host has said on the earlier link does not count on this one. So the host has to answer the
+            // next hello of the agent, even if the hello comes at once.
             self.input(Input::Disconnected(member))?;
         }
         let _ = number.send(Ok(member));

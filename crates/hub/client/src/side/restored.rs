@@ -1,4 +1,5 @@
-//! The side of a host whose store is an older copy than its members have seen: it stops until somebody decides.
+//! The side of a host whose store is an older copy. The session stops until the caller recovers the lost entries or
+//! forks the log.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +11,7 @@ use crate::clock::now;
 use crate::error::{Done, Error};
 
 impl Side {
-    /// Begins to take what the store lacks from the member that has it.
+    /// Begins to get the lost entries from the member that has them.
     pub(super) fn recover(&mut self, done: Done<RangeInclusive<u64>>) -> Result<(), DriverError> {
         match self.driver.session_mut()?.handle(Input::Recover, now()) {
             Ok(_) => self.recovering.push(done),

@@ -26,7 +26,8 @@ const HANDLERS: usize = 64;
 pub(super) struct Work {
     /// The name of the agent.
     pub(super) name: Box<str>,
-    /// For handlers, which mark frames. The reference is weak, so that an agent does not keep itself alive.
+    /// The handle of the agent, with which handlers mark frames. The reference is weak, so that an agent does not
+    /// keep itself alive.
     own: Weak<dyn Any + Send + Sync>,
     handlers: Handlers,
     /// True once a handler was registered.

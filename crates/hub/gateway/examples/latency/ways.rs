@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 /// How long an answer takes.
 pub(crate) const ANSWER: Duration = Duration::from_secs(4);
-/// The events of an answer; the first comes at once.
+/// The number of events of an answer. The first event comes at once.
 const EVENTS: u32 = 20;
 
 /// A way that listens: a bare proxy or a gateway.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-/// A form of requests.
+/// The form of an API, in which a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Messages,
@@ -49,8 +49,9 @@ pub(crate) struct Grown {
 }
 
 impl Grown {
-    /// Returns the list of each agent of a conversation. The agent's own messages are those of the assistant, and all
-    /// other messages are those of the user. A conversation whose roles are those of an API has one list.
+    /// Returns the list of each agent of a conversation. In it, the agent's own messages have the role of the
+    /// assistant, and all other messages have the role of the user. A conversation whose roles are those of an API
+    /// has one list.
     pub(crate) fn of_agents(conversation: &Json, form: Form) -> Vec<Self> {
         let messages = conversation["messages"].as_array().unwrap();
         let mut names: Vec<&str> = Vec::new();

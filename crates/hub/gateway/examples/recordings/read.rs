@@ -13,7 +13,7 @@ pub(crate) struct Read {
     pub(crate) lost: u64,
 }
 
-/// All texts that a conversation had, as its client gave them and as they were sent.
+/// All texts of a conversation, as the client gave them and as the gateway sent them.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     all: HashSet<String>,
@@ -104,7 +104,7 @@ fn bare(text: &str) -> String {
 /// The lines that a mark names: the name of the result, the first line, and the last line.
 type Mark = (String, usize, usize);
 
-/// Finds the marks of this kind in the texts of a value.
+/// Finds the marks in the texts of a value. Only marks with the text `end` after the name of the result count.
 fn marks(json: &Json, end: &str, found: &mut Vec<Mark>) {
     match json {
         Json::String(text) => found.extend(text.lines().filter_map(|line| mark(line, end))),

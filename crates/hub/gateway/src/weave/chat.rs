@@ -10,8 +10,8 @@ use crate::tool::{Call, NAME};
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// The id, the time and the model of the first chunk. A client identifies the answer by them, so all chunks get
-    /// them.
+    /// The id, the time and the model of the first chunk. A client identifies the answer by these three, so all
+    /// chunks get them.
     first: Json,
     /// The text that the client has seen.
     shown: String,
@@ -331,7 +331,7 @@ impl Answer for Chat {
         let mut all = self.first.clone();
         set(&mut all, "usage", added(&self.total, &self.usage));
         for (key, value) in all.as_object().into_iter().flatten() {
-            // What no turn has, the client does not get either.
+            // The client gets no member that none of the turns has.
             if !value.is_null() {
                 set(&mut json, key, value.clone());
             }

@@ -16,7 +16,7 @@ pub(super) struct Responses {
     /// The number of the next event. `begun` is the number of the first event after those that begin the answer.
     number: u64,
     begun: u64,
-    /// The answer at its end, and its event.
+    /// The answer in its last form, and (`raw`) the event that has brought this form.
     end: Json,
     raw: Vec<u8>,
     usage: Json,
@@ -63,7 +63,7 @@ impl Responses {
         self.shown.iter().chain(now)
     }
 
-    /// Writes an event under the next number; as it came, if nothing differs.
+    /// Writes an event under the next number. If the event does not change, writes the same bytes that came.
     fn write(&mut self, raw: &[u8], mut json: Json, is_changed: bool, out: &mut Vec<u8>) {
         let number = json["sequence_number"].as_u64();
         let is_same = number.is_none_or(|number| number == self.number);

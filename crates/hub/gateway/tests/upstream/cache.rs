@@ -35,7 +35,7 @@ pub(crate) struct Billed {
 }
 
 impl Billed {
-    /// Returns all tokens of the input.
+    /// Returns the number of all tokens of the input.
     pub(crate) fn prompt(&self) -> u64 {
         self.input + self.written + self.read
     }
@@ -63,7 +63,7 @@ impl Cache {
         Arc::clone(self.tokens.entry(digest).or_insert_with(made))
     }
 
-    /// Adds the tokens of the values in a block. Names of members have none.
+    /// Adds the tokens of the values in a block. The names of members do not count.
     fn add(&mut self, block: &Json, all: &mut Vec<u32>) {
         match block {
             Json::String(text) => all.extend(self.of_text(text).iter()),
@@ -73,7 +73,7 @@ impl Cache {
         }
     }
 
-    /// Returns all tokens of a request.
+    /// Returns the number of all tokens of a request.
     pub(super) fn count(&mut self, asked: &Asked) -> u64 {
         let mut all = Vec::new();
         for unit in asked.units() {

@@ -50,7 +50,7 @@ fn verifier(algorithm: Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifi
     }))
 }
 
-/// ES256 and `EdDSA`.
+/// Checks signatures of ES256 and `EdDSA`.
 struct Curve {
     algorithm: Algorithm,
     key: UnparsedPublicKey<Vec<u8>>,

@@ -31,12 +31,13 @@ pub(super) struct PendingAnswer {
     registry: Arc<Registry>,
     /// Pieces of the answer that wait for earlier pieces.
     order: PiecesInOrder<Arc<str>>,
-    /// The frames to send next, each with whether it is the answer.
+    /// The frames to send next. The flag of a frame is true if the frame is the answer.
     ready: VecDeque<(Arc<str>, bool)>,
 }
 
 impl PendingAnswer {
-    /// Waits `seconds` for the answer to a frame, of which `mid` is the id and `chain` the name of its chain.
+    /// Makes the state of a client that waits at most `seconds` for the answer to its frame. `mid` is the id of the
+    /// frame, and `chain` is the name of the frame's chain.
     pub(super) fn new(
         app: &Shared,
         caller: Authorized,
@@ -69,7 +70,7 @@ impl PendingAnswer {
         let next = tokio::select! {
             biased;
             next = timeout_at(self.until, self.next(&mut log)) => next,
-            // The frame is durable. Its sender learns that, and the answer comes in the log.
+            // This hub ends. The sender learns that the frame is durable, and the answer comes in the log.
             () = over(&mut ends) => return Ok(answer::frame(StatusCode::OK, acknowledged)),
         };
         match next {

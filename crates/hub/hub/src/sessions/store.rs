@@ -49,7 +49,7 @@ impl SharedStore {
     }
 
     /// Returns the committer to use after a failure of `failed`: `failed` itself if its store still answers, and
-    /// otherwise one of a store that is opened again.
+    /// otherwise the committer of a store that is opened again.
     pub(super) async fn after(&self, failed: &Committer) -> Result<Committer, StoreError> {
         match failed.ask(|store| store.sides("")).await {
             Ok(_) => Ok(failed.clone()),

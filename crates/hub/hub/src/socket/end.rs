@@ -12,7 +12,7 @@ const REASON: usize = 123;
 
 /// Why a socket ends.
 pub(super) enum End {
-    /// The peer has closed it, or is gone.
+    /// The peer has closed the socket, or is gone.
     Gone,
     /// The peer is silent, or reads nothing.
     Silent,
@@ -28,7 +28,8 @@ pub(super) enum End {
     There(CloseFrame),
     /// A message that is not text.
     NotText,
-    /// A message that cannot be read, with the code and the reason of the close. What follows it is not read either.
+    /// A message that cannot be read, with the code and the reason of the close. The hub does not read what follows
+    /// the message.
     Unreadable(u16, String),
     /// The session has ended, or the hub ends. The peer may connect again.
     Restart,

@@ -3,9 +3,9 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value as Json, json};
 
-/// Returns the content of a result as JSON. A result that is one plain text becomes that text. Structured
-/// content, alone or with the same content as text, becomes the structured content. Any other result is returned
-/// whole.
+/// Returns the content of a result as JSON. If the result is one plain text, returns this text. If the result is
+/// structured content, alone or with the same content as text, returns the structured content. Otherwise returns the
+/// whole result.
 pub(super) fn of(result: &CallToolResult) -> Json {
     let only = match &*result.content {
         [ContentBlock::Text(text)] if is_plain(&result.content) => Some(text.text.as_str()),

@@ -104,8 +104,8 @@ fn budget(session: &Session) -> Answer {
     }
 }
 
-/// Returns the tokens of the line that explains the context, which stands before hot and warm state. The budget of the
-/// draft is for these two. `None` if this side counts no tokens, or the context has no such line yet.
+/// Returns the number of tokens of the first line of the context, which explains hot and warm state. The budget of
+/// the draft does not count this line. `None` if this side counts no tokens, or the context has no such line yet.
 fn first_line(session: &Session) -> Option<usize> {
     let counter = session.options().counter.as_ref()?;
     let has_line = session.context().starts_with(PRIMER);

@@ -51,7 +51,7 @@ pub(crate) async fn receive(
     }
     if frames.is_empty() && seconds > 0 {
         let wait = Duration::from_secs(seconds);
-        // A frame that is opened after the timeout stays open, and `again` returns it.
+        // A frame that is opened after the timeout stays open. A call with `again` returns such a frame.
         frames = tokio::select! {
             biased;
             opened = tokio::time::timeout(wait, inbox.open(limit, wants)) => opened.unwrap_or_default(),
@@ -84,7 +84,7 @@ pub(crate) async fn receive(
     Ok(Answer { text, json })
 }
 
-/// Returns frames as JSON, with whether they want an answer.
+/// Returns frames as JSON, each with whether it wants an answer.
 async fn rendered(inbox: &Inbox, registry: &Registry, frames: &[(Inbound, bool)]) -> Vec<Json> {
     let mut renderer = FrameRenderer::of(&inbox.agent);
     let mut shown = Vec::new();

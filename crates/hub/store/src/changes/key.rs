@@ -12,10 +12,10 @@ pub(crate) struct Key {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The bytes are there only if another key brought them.
+    /// The key was put without bytes. The store has the bytes only if another key has brought the same bytes.
     Known = 0,
-    /// The bytes must be there.
+    /// The store must have the bytes.
     Held = 1,
-    /// The bytes may be deleted.
+    /// The key has expired. The store may delete the bytes.
     Expired = 2,
 }

@@ -58,7 +58,8 @@ impl SideRow {
         self.due += u64::from(entry.is_due());
     }
 
-    /// Takes the position of a snapshot that replaces the last one.
+    /// Sets the position up to which the new snapshot covers the log. Refuses a snapshot that is older than the last
+    /// one.
     pub(crate) fn cover(&mut self, snapshot: &Snapshot) -> Result<(), Conflict> {
         let kept = self.covered.unwrap_or(0);
         if snapshot.position < kept {
@@ -68,7 +69,7 @@ impl SideRow {
         Ok(())
     }
 
-    /// Returns the first position whose text stays. `due` is the first position that is due.
+    /// Returns the first position whose text retention keeps. `due` is the position of the first entry that is due.
     pub(crate) fn first_kept(&self, due: Option<u64>, keep: Retention) -> u64 {
         let covered = self.covered.unwrap_or(0);
         keep.log_before
@@ -103,7 +104,8 @@ impl SideRow {
     }
 }
 
-/// Returns whether a side is restored from all rows of its log. The snapshot of a host may hold what they tell.
+/// Returns whether restoring this side needs the rows of all entries. A host does not need the old rows if its
+/// snapshot holds the message ids of the entries.
 pub(crate) fn needs_older_rows(stored: &Stored) -> bool {
     let snapshot = stored.snapshot.as_ref().filter(|_| stored.host);
     !snapshot.is_some_and(Snapshot::holds_ids)

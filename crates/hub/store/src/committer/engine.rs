@@ -8,7 +8,8 @@ use crate::rows::{RowsError, Transactional, Write, WriteRows};
 use crate::side::SideId;
 use crate::store::Store;
 
-/// The transaction of a store that has none for an application. No value of this type exists.
+/// The type of the transaction for a store that offers no transactions to an application. No value of this type
+/// exists.
 #[derive(Debug, Clone, Copy)]
 pub enum NoRows {}
 

@@ -1,4 +1,4 @@
-//! A store that never blocks: jobs are done by the thread that submits them.
+//! A committer without a thread, for a store that never blocks: the thread that submits a job does the job.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -8,7 +8,7 @@ use super::worker::{Job, Worker};
 /// A worker without a thread of its own.
 pub(super) struct Inline<T: ?Sized> {
     worker: Mutex<Worker<T>>,
-    /// Jobs in their order. The answer to a job may submit another one.
+    /// The waiting jobs, in order. The code that gets the answer to a job may submit another job.
     jobs: Mutex<VecDeque<Job<T>>>,
 }
 

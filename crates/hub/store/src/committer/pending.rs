@@ -95,7 +95,7 @@ impl<T> Future for Pending<T> {
 }
 
 impl<T> Slot<T> {
-    /// Locks the state. No code panics while it holds the lock, so a poisoned lock is sound.
+    /// Locks the state. No code panics while it holds the lock, so the state is valid even if the lock is poisoned.
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

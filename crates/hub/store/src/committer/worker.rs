@@ -31,8 +31,8 @@ pub(super) enum Job<T: ?Sized> {
 /// Takes the number of an opening and the stored state of its side.
 pub(super) type Opened = Box<dyn FnOnce(Result<(u64, Option<Stored>), StoreError>) + Send>;
 
-/// Another call on the store. It gets the store, or the error with which the store failed for good,
-/// and returns the error of this call, if any.
+/// A call on the store other than a commit or an opening. The call gets the store, or the error with which the store
+/// failed for good. The call returns its own error, if any.
 pub(super) type Ask =
     Box<dyn FnOnce(Result<&mut dyn Store, StoreError>) -> Option<StoreError> + Send>;
 
@@ -70,8 +70,8 @@ impl<T: ?Sized> Worker<T> {
         }
     }
 
-    /// Commits the waiting batches together, then does the other jobs that came meanwhile. Returns
-    /// the job that came next.
+    /// Takes `first` and the jobs that are waiting behind it. Commits their batches together, and then does their
+    /// other jobs. Returns the next job, and waits for that job if there is none yet.
     fn round(&mut self, first: Job<T>, jobs: &Receiver<Job<T>>) -> Result<Job<T>, RecvError> {
         let (mut group, mut others) = (Vec::new(), Vec::new());
         let (mut bytes, mut count) = (0, 0);
@@ -199,7 +199,7 @@ impl<T: ?Sized> Worker<T> {
         admitted
     }
 
-    /// Returns the error for a batch that may not be committed, whatever its content.
+    /// Returns the error for a batch that cannot be committed because of its opening or because of the store.
     fn objection(&self, one: &Submitted<T>) -> Option<StoreError> {
         if let Some(error) = &self.broken {
             return Some(error.clone());

@@ -1,4 +1,4 @@
-//! Parts that both suites share: they play scripts, and compare the store after each step.
+//! Functions that both suites share: they play scripts, and compare the store with the model after each step.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::side::SideId;
 use crate::store::Store;
 
-/// Plays scripts until one shows a fault.
+/// Plays `cases` scripts. Stops at a script that shows a fault.
 ///
 /// # Panics
 /// When a script shows a fault. The message holds the shortest script found that shows it.

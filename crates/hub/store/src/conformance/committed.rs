@@ -1,4 +1,4 @@
-//! The suite for a store behind a committer, which must behave as the store does alone.
+//! The suite for a store behind a committer. The committer must show the same behaviour as the store alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! A plain model of a store: it searches lists, and copies everything before a change.
+//! A plain model of a store. It searches lists from end to end, and its users copy the whole model before a change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -349,7 +349,7 @@ impl Side {
         is_free
     }
 
-    /// Applies the fields of which a side has only one value.
+    /// Applies the fields of a batch that have only one value for each side.
     fn settle(&mut self, batch: &Batch) -> bool {
         self.outbox_sequence = batch.outbox_sequence.unwrap_or(self.outbox_sequence);
         self.last_put = batch.last_put.unwrap_or(self.last_put);

@@ -29,7 +29,7 @@ pub(super) const KEYS: [&str; 5] = ["k101_1", "k101_2", "k102_1", "", "ü'\u{0}"
 #[derive(Debug, Clone)]
 pub(super) struct Script {
     pub steps: Vec<Action>,
-    /// The position and the number of the entries to read after each step.
+    /// The first position to read after each step, and the most entries to read.
     pub window: (u64, usize),
 }
 
@@ -48,29 +48,29 @@ pub(super) struct BatchPlan {
     /// True when the batch claims the wrong side: a host's for a member, or the other way round.
     wrong_host: bool,
     batch: Parts,
-    /// The distance of each entry from the one before. 0 does not fit.
+    /// For each entry, the distance of its position from the last position before it. The distance 0 makes a conflict.
     gaps: Vec<u64>,
     handled: Option<Handled>,
     lapsed: Option<Handled>,
-    /// The distance of the epoch from the last. 0 does not fit.
+    /// The distance of the new epoch from the last epoch. The distance 0 makes a conflict.
     epoch: Option<u32>,
-    /// The distance of a snapshot from the end, and its text. A snapshot before the last does not
-    /// fit.
+    /// How far the snapshot is before the end of the log, and the text of the snapshot. A snapshot that is older than
+    /// the last one makes a conflict.
     snapshot: Option<(u64, String)>,
 }
 
-/// An erasure whose positions are chosen later, by the state of the store.
+/// An erasure. The position of its snapshot is computed later, from the end of the log.
 #[derive(Debug, Clone)]
 pub(super) struct Unwanted {
     positions: BTreeSet<u64>,
     keys: BTreeSet<&'static str>,
-    /// The distance of a snapshot from the end, and its text.
+    /// How far the snapshot is before the end of the log, and the text of the snapshot.
     snapshot: Option<(u64, String)>,
     lapses: bool,
 }
 
 impl Unwanted {
-    /// Says what to erase from the current state of the side.
+    /// Makes the erasure for the current state of the side.
     pub(super) fn to_erasure(&self, model: &Model, side: &SideId) -> Erasure {
         let end = model.end(side);
         let snapshot = self.snapshot.as_ref().map(|(back, text)| Snapshot {
@@ -206,7 +206,7 @@ fn side() -> impl Strategy<Value = SideId> {
     })
 }
 
-/// Makes a text that holds the ids of a host, or any other.
+/// Makes the text of a snapshot that holds the ids of a host, or any other text.
 fn snapshot_text() -> impl Strategy<Value = String> {
     (any::<bool>(), text()).prop_map(|(holds_ids, text)| {
         let start = if holds_ids { Snapshot::WITH_IDS } else { "" };
@@ -373,7 +373,8 @@ fn change() -> impl Strategy<Value = OutboxChange> {
     ]
 }
 
-/// Gives few members texts, so that most are replaced, and some are removed by an empty one.
+/// Makes the text of an inbox. There are few members, so most texts replace an earlier text. Some texts are empty, and
+/// so remove the inbox.
 fn inbox() -> impl Strategy<Value = (MemberId, String)> {
     let member = prop_oneof![Just(100_u16), Just(101), Just(9999)];
     let member = member.prop_filter_map("a member", MemberId::new);

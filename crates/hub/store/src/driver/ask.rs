@@ -1,4 +1,4 @@
-//! A question and its answer.
+//! Questions: frames whose sender waits for the answer.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ pub enum AskError {
     Cancelled,
     /// The host dropped the question, because its `ttl` was over.
     Expired,
-    /// The driver failed, or the closure that waits for frames.
+    /// The driver failed, or the closure that waits for frames failed.
     Driver(DriverError),
 }
 
@@ -76,8 +76,8 @@ impl From<DriverError> for AskError {
     }
 }
 
-/// A question that waits for its answer, for a program that asks on its own
-/// ([`AsyncDriver`](crate::AsyncDriver)). [`Driver::ask`] does all of it.
+/// A question that waits for its answer. A program that uses an [`AsyncDriver`](crate::AsyncDriver) follows its
+/// questions with this type. A [`Driver`] does this by itself in [`Driver::ask`].
 ///
 /// ```
 /// use accp_runtime::session::{CancelToken, Event, Inbound, MemberId, Mid};
@@ -98,8 +98,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// Makes a question of the frame that was sent under this id, and the chain that it names
-    /// ([`Outbound::chain`]).
+    /// Makes the question for the frame that was sent under this id. `chain` is the chain that the frame names, if it
+    /// names one ([`Outbound::chain`]).
     pub fn new(mid: Mid, chain: Option<Mid>) -> Self {
         Self { mid, chain }
     }

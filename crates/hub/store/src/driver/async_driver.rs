@@ -108,12 +108,12 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         })
     }
 
-    /// Returns the session, to look at.
+    /// Returns the session, for reading its state.
     pub fn session(&self) -> &Session {
         self.machine.session()
     }
 
-    /// Returns the session, to hand inputs to.
+    /// Returns the session, for handing inputs to it.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -139,8 +139,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.machine.receive(from, frame, now)
     }
 
-    /// Lets an agent in, and returns the number of its member; see [`Session::join`]. Only for a
-    /// host.
+    /// Makes an agent join the session, and returns the number of its member; see [`Session::join`]. Only for a host.
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -148,8 +147,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.machine.join(agent, now)
     }
 
-    /// Gives the log of a host a new identity, under a new secret; see [`Input::Fork`](accp_session::Input::Fork). A host
-    /// that was restored from an older copy goes on so without what the copy lacks.
+    /// Gives the log of a host a new identity, under a new secret; see [`Input::Fork`](accp_session::Input::Fork).
+    /// After this, a host that was restored from an older copy can go on without the entries that the copy lacks.
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`], and [`DriverError::Store`] if the system gives no random bytes.
@@ -181,8 +180,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.machine.handled(inbound, answers, now)
     }
 
-    /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
-    /// and reads from the store for the session.
+    /// Tells the session the time, commits its batches, sends the frames that may then leave, and reads from the store
+    /// for the session.
     ///
     /// # Errors
     /// [`DriverError::Store`] when the store fails. Frames that were kept before the failure may
@@ -324,7 +323,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         Ok(())
     }
 
-    /// Looks up data in the store for this work, until the work is done.
+    /// Reads from the store what `lookup` needs, until it needs nothing more.
     async fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {

@@ -26,7 +26,7 @@ pub(super) struct Machine {
     failed: Option<String>,
     /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
-    /// The outcome since the driver last took it.
+    /// What has happened since the driver last took the outcome.
     outcome: Outcome,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Answer {
     Entries(u64, Vec<Entry>),
     Entry(u64, Option<Entry>),
     Cold(String, Option<Cold>),
-    /// The request is of a kind that this version does not know.
+    /// There is no answer, because this version does not know the kind of the request.
     Nothing,
 }
 
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-/// How far the reading of a reference is.
+/// The state of the work of reading a reference.
 pub(super) enum Resolution {
     Value(Value<'static>),
     /// The bytes of the value are on their way.
@@ -219,7 +219,7 @@ impl Machine {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Lets an agent in.
+    /// Makes an agent join the session.
     pub(super) fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
         Ok(self.session_mut()?.join(agent, now)?)
     }
@@ -237,7 +237,7 @@ impl Machine {
         Ok(sent.map_err(InputError::from)?)
     }
 
-    /// Marks a frame as handled, with these answers to it. Returns the id of the last one.
+    /// Marks a frame as handled, with these answers to it. Returns the id of the last answer.
     pub(super) fn handled(
         &mut self,
         inbound: &Inbound,
@@ -252,7 +252,8 @@ impl Machine {
         Ok(handled.map_err(InputError::from)?)
     }
 
-    /// Hands a late summary to the session. In the frames, values have taken the place of references.
+    /// Hands a late summary to the session. `frames` are the frames of the summary, with values in the place of
+    /// references.
     pub(super) fn supply_summary(
         &mut self,
         checkpoint: u64,
@@ -292,9 +293,9 @@ impl Machine {
         })
     }
 
-    /// Returns whether nobody supplies a value. A member forgets this, so that its next reading asks again.
-    /// A host goes on asking by itself, and all its guests may read the value, so it remembers this until
-    /// the value comes.
+    /// Returns whether nobody supplies a value. On a member, this call also forgets that fact, so the next read asks
+    /// the host again. A host remembers it until the value comes, because the host goes on asking by itself, and all
+    /// its guests may read the value.
     fn is_unavailable(&mut self, key: &str) -> bool {
         if self.session.is_host() {
             self.unavailable.contains(key)
@@ -310,7 +311,7 @@ impl Machine {
         }
     }
 
-    /// Puts the session aside if the store has failed, because the session is then ahead of it.
+    /// If the store has failed, puts the session aside, because the state of the session is then ahead of the store.
     pub(super) fn check_answer<T>(
         &mut self,
         answer: Result<T, StoreError>,
@@ -321,7 +322,7 @@ impl Machine {
         })
     }
 
-    /// Logs the differences between the registry of a peer and the registry of this side that break a reader.
+    /// Logs those differences between the registries of a peer and of this side that would break a reader.
     fn warn_of(&self, peer: MemberId, changes: &[Change]) {
         let session = self.session.options().session.as_str();
         let state = self.session.state();

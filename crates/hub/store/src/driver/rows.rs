@@ -76,9 +76,9 @@ impl<S: Transactional, L: Link> Driver<S, L> {
         Ok(std::mem::take(&mut self.events))
     }
 
-    /// Sends a frame, and commits it together with rows of the application. So a program that is
-    /// killed knows by its rows which frames it has sent, and sends none of them twice. What arrives
-    /// meanwhile waits for [`serve_with`](Self::serve_with).
+    /// Sends a frame, and commits it together with rows of the application. So a program that was killed can see from
+    /// its rows which frames it has sent, and sends none of them twice. Frames and events that arrive during the call
+    /// wait for [`serve_with`](Self::serve_with).
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Summaries that a model writes, for checkpoints that were taken.
+//! Late summaries: a model writes the summary of a checkpoint after the checkpoint was taken.
 
 use accp_frame::DynamicFrame;
 use accp_session::Time;
@@ -10,10 +10,10 @@ use crate::store::Store;
 
 impl<S: Store, L: Link> Driver<S, L> {
     /// Reads the frames that left hot state with the last checkpoint, for a model that sums them up
-    /// ([`Event::SummaryWanted`](accp_session::Event::SummaryWanted)). The frames have no envelope. Where a value
-    /// is here, it takes the place of its reference. Frames under a schema that this host does not know any more
-    /// are left out. Only for a host with [`Rules::late_summaries`](accp_session::Rules::late_summaries): on any
-    /// other side, there are no such frames.
+    /// ([`Event::SummaryWanted`](accp_session::Event::SummaryWanted)). The frames have no envelope. If this side has
+    /// the value of a reference, the value takes the place of the reference. Frames under a schema that this host does
+    /// not know any more are left out. Only for a host with
+    /// [`Rules::late_summaries`](accp_session::Rules::late_summaries): on any other side, there are no such frames.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -60,8 +60,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(frames.into_messages(&self.session().options().registry))
     }
 
-    /// Supplies a late summary as [`Session::supply_summary`](accp_session::Session::supply_summary) does. The
-    /// text may also state values that the frames only refer to, because long values leave a frame.
+    /// Supplies a late summary as [`Session::supply_summary`](accp_session::Session::supply_summary) does. A frame
+    /// only refers to its long values, but the text of the summary may state them, too.
     ///
     /// # Errors
     /// [`DriverError::Input`] when the session refuses the text, and the errors of

@@ -1,4 +1,4 @@
-//! Reads the values of references, without IO: a driver looks up in the store what this work needs.
+//! Reads the values of references, without IO. This code says what it needs, and a driver looks that up in the store.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl Lookup for ReferenceValue {
 
 /// Reads the values of the references in one frame.
 pub(super) struct FrameValues {
-    /// The keys to read, the next one last.
+    /// The keys to read, in reverse order.
     left: Vec<String>,
     /// The key that is read now.
     current: Option<(String, ReferenceValue)>,
@@ -122,7 +122,7 @@ impl Lookup for FrameValues {
     }
 }
 
-/// Reads the frames that left hot state with the last checkpoint, if it wants a summary.
+/// Reads the frames that left hot state with the last checkpoint, if the checkpoint wants a summary.
 pub(super) struct SummaryFrames {
     frames: Vec<(Inbound, FrameValues)>,
     /// How many frames have their values.

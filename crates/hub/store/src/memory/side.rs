@@ -15,7 +15,7 @@ use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 pub(super) struct Side {
     row: SideRow,
     entries: BTreeMap<u64, Entry>,
-    /// For each id, the position of the entry that consumed it.
+    /// For each message id that an entry has taken, the position of the entry.
     mids: BTreeMap<Mid, u64>,
     /// The positions of the entries that are due.
     due: BTreeSet<u64>,
@@ -74,7 +74,7 @@ impl Side {
         &self.row
     }
 
-    /// Keeps changes.
+    /// Applies the changes of a commit.
     pub(super) fn save(&mut self, changes: Changes<'_>) {
         self.row = changes.row;
         for (name, key) in changes.keys {
@@ -193,7 +193,7 @@ impl Side {
         freed
     }
 
-    /// Erases texts and bytes. If it fails, the side is to be thrown away.
+    /// Erases texts and bytes. After an error, throw the side away.
     pub(super) fn erase(&mut self, erasure: &Erasure) -> Result<Freed, Conflict> {
         let mut freed = Freed::default();
         if let Some(snapshot) = &erasure.snapshot {

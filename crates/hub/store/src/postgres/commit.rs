@@ -43,7 +43,7 @@ impl Failure {
     }
 }
 
-/// The store while it writes.
+/// The parts of the store that a write needs.
 pub(super) struct Writer<'s> {
     pub rows: &'s mut PostgresRows,
     pub fences: &'s mut Fences,
@@ -161,8 +161,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Erases from sides. If this store has not opened them, it opens them here, so that another process that
-    /// runs them loses them: the memory of that process still holds the erased data.
+    /// Erases from sides. If this store has not opened a side, the erasure opens it, so that a process that runs the
+    /// side loses it: the memory of that process still holds the erased data.
     pub(super) fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, Failure> {
         let sides: Vec<&SideId> = group.iter().map(|(side, _)| *side).collect();
         let (opened, _) = self.lock(&sides, Fences::lock, Vec::new())?;
@@ -185,8 +185,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins a transaction, locks sides by the step `lock`, and takes the steps `more`. Returns the rows of
-    /// these steps.
+    /// Begins a transaction, locks the sides with the step `lock`, and then runs the steps `more`. Returns the new
+    /// fences of the sides that the lock has opened, and the rows of the steps `more`.
     fn lock(
         &mut self,
         order: &[&SideId],
@@ -218,7 +218,7 @@ impl Writer<'_> {
     }
 }
 
-/// The numbers of sides that were opened, and the rows of the steps after the lock.
+/// The fences of the sides that the lock has opened, and the rows of the steps after the lock.
 type Locked = Result<(BTreeMap<SideId, i64>, Vec<Vec<Row>>), Failure>;
 
 /// Checks that the names of a side fit into an index.

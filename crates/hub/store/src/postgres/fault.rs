@@ -1,4 +1,5 @@
-//! Faults of the database, before their store and side are known.
+//! Faults of the database. They do not name the store and the side yet: `Fault::in_store` makes the error with these
+//! names.
 
 use tokio_postgres::error::SqlState;
 
@@ -28,7 +29,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// Makes the error that leaves the store.
+    /// Makes the error that the store returns.
     pub(super) fn in_store(self, store: &str) -> StoreError {
         let error = |kind, text: &str| StoreError::new(kind, text).in_store(store);
         match self {
@@ -106,7 +107,7 @@ const RETRY: [&SqlState; 2] = [
     &SqlState::T_R_DEADLOCK_DETECTED,
 ];
 
-/// Returns the message of an error. The display of the library says only where it occurred.
+/// Returns the message of an error. The display of the library says only where the error occurred.
 pub(super) fn words(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(database), _) => database.message().to_owned(),

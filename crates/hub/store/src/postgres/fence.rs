@@ -1,4 +1,4 @@
-//! Fences: which sides this store runs, and which it has lost to another.
+//! Fences: they show which sides this store runs, and which sides another store has taken from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::store::Lease;
 /// The fences of this store.
 #[derive(Debug, Default)]
 pub(super) struct Fences {
-    /// For each side that this store has opened, the number that it has raised.
+    /// For each side that this store has opened, the number of the side's fence after the opening.
     held: BTreeMap<SideId, i64>,
-    /// The sides that another store has opened since.
+    /// The sides that another store has opened after this store.
     lost: BTreeSet<SideId>,
 }
 
@@ -37,8 +37,8 @@ const RAISE: &str = r#"INSERT INTO accp_lease AS l (session, agent, fence)
     RETURNING session, agent, fence"#;
 
 impl Fences {
-    /// Returns the step that locks the rows of sides in a transaction that writes. It raises the
-    /// numbers of sides that this store has not opened.
+    /// Returns the step that locks the rows of sides in a transaction that writes. For sides that this store has not
+    /// opened, the step also raises the fence, which opens the side.
     pub(super) fn lock(&self, sides: &BTreeSet<&SideId>) -> FlightStep<'static> {
         let steps: Vec<i64> = sides
             .iter()
@@ -52,21 +52,21 @@ impl Fences {
         FlightStep::Query(RAISE, params)
     }
 
-    /// Returns the step that raises the number of one side.
+    /// Returns the step that raises the fence of one side.
     pub(super) fn raise(side: &SideId) -> FlightStep<'static> {
         let mut params = names([side].into_iter());
         params.push(Box::new(vec![1_i64]));
         FlightStep::Query(RAISE, params)
     }
 
-    /// Returns the step that locks the rows of sides that are there, and raises nothing.
+    /// Returns the step that locks the existing rows of these sides, and raises no fence.
     pub(super) fn lock_only(sides: &BTreeSet<&SideId>) -> FlightStep<'static> {
         FlightStep::Query(LOCK, names(sides.iter().copied()))
     }
 
-    /// Compares the numbers of the rows that were locked, and notes all sides that are lost. The lock may have
-    /// opened sides for this store. Returns the numbers of these sides, for [`hold`](Self::hold) after the
-    /// commit.
+    /// Compares the fences in the locked rows with the fences that this store holds, and notes the sides that are
+    /// lost. Returns the fences of the sides that the lock has opened. After the commit, pass them to
+    /// [`hold`](Self::hold).
     pub(super) fn compare(
         &mut self,
         sides: &BTreeSet<&SideId>,
@@ -97,7 +97,7 @@ impl Fences {
         Some(error.in_store(store).in_side(lost))
     }
 
-    /// Notes the numbers of sides that this store has opened.
+    /// Notes the fences of sides that this store has opened.
     pub(super) fn hold(&mut self, opened: BTreeMap<SideId, i64>) {
         for (side, number) in opened {
             self.lost.remove(&side);
@@ -106,7 +106,7 @@ impl Fences {
     }
 }
 
-/// Reads the numbers of sides from the rows of a lock.
+/// Reads the fences of sides from the rows of a lock.
 pub(super) fn read(rows: &[Row]) -> Result<BTreeMap<SideId, i64>, Fault> {
     let number = |row: &Row| Ok((side(row)?, row.try_get(2)?));
     rows.iter().map(number).collect()
@@ -148,7 +148,7 @@ const LEASE: &str = "INSERT INTO accp_lease AS l (session, agent, fence, holder,
         expires = CASE WHEN l.holder <> $3 AND l.expires > clock_timestamp()
             THEN l.expires ELSE excluded.expires END
     RETURNING holder, extract(epoch FROM expires - clock_timestamp())::float8";
-/// The rows of sides that a holder has the lease of, locked in the order of the key as every other
+/// Selects the rows of the sides whose lease a holder has. Locks them in the order of the key, as every other
 /// transaction does.
 macro_rules! held {
     () => {
@@ -173,7 +173,7 @@ const RELEASE: &str = concat!(
     FROM mine WHERE l.session = mine.session AND l.agent = mine.agent"
 );
 
-/// The longest time of a lease, in seconds: the database counts no further than some thousand years.
+/// The longest time of a lease, in seconds (about 31 years): a longer time could exceed the range of the database.
 const LONGEST: f64 = 1e9;
 
 /// Takes or renews the lease of a side.

@@ -1,4 +1,4 @@
-//! The first flight of a commit: the rows that a group touches.
+//! The first round trip of a commit: it reads the rows that a group touches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ where
 type Reader = fn(&Row, &mut Touched) -> Result<(), Fault>;
 type Touched = BTreeMap<SideId, TouchedRows>;
 
-/// The readers of the rows of each step.
+/// For each step, the function that reads its rows.
 pub(super) struct Readers(Vec<Reader>);
 
 /// Returns the steps that ask for all rows that a group touches, and the readers of these rows.
@@ -120,7 +120,7 @@ impl Readers {
     }
 }
 
-/// Returns the one spelling of a message id, as its column keeps it.
+/// Returns a message id as its column has it. Each id has only one spelling there.
 pub(super) fn name(mid: &Mid) -> String {
     match mid.as_bits() {
         Some(bits) => format!("{bits:012x}"),

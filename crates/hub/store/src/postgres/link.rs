@@ -17,7 +17,7 @@ use super::fault::Fault;
 /// A parameter of a statement.
 pub(super) type Param<'p> = Box<dyn ToSql + Sync + Send + 'p>;
 
-/// A step of a flight.
+/// A step of a flight. A flight is one round trip that runs several steps.
 pub(super) enum FlightStep<'p> {
     /// A statement without parameters and rows.
     Plain(&'static str),
@@ -56,8 +56,8 @@ impl Link {
         self.flights
     }
 
-    /// Sends all steps at once, in their order, and waits for all answers. Returns the rows of each
-    /// step. When a step fails, its transaction fails: a `COMMIT` behind it rolls back.
+    /// Sends all steps at once, in their order, and waits for all answers. Returns the rows of each step. When a step
+    /// fails, its transaction fails: a `COMMIT` after that step rolls back.
     pub(super) fn flight(&mut self, steps: &[FlightStep<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
         self.prepare(steps)?;
         self.flights += 1;
@@ -102,7 +102,7 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for the database, but not for ever.
+    /// Waits for the database, at most for the time of `patience`.
     pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
         let Some(runtime) = &self.runtime else {
             return Err(Fault::Io("the store is closed: open it anew".into()));

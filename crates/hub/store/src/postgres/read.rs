@@ -80,8 +80,9 @@ pub(super) const KEYS_OF: &str =
     "SELECT session, agent, key, digest, length, state, crc FROM accp_cold
     WHERE session = $1 AND agent = $2";
 
-/// The log, with the texts of the entries that a session is restored from: those after the snapshot, and those that
-/// are due. Of a host whose snapshot holds the ids ([`Snapshot::holds_ids`]), only these entries.
+/// Selects the log, with the texts of the entries that a session is restored from: the entries after the snapshot, and
+/// the entries that are due. If a host's snapshot holds the message ids ([`Snapshot::holds_ids`]), selects these
+/// entries only.
 const RESTORED: &str = concat!(
     entries!(
         " AND (l.due = 1 OR l.position > coalesce((SELECT covered FROM accp_side
@@ -127,7 +128,7 @@ pub(super) fn piece<'s>(
     FlightStep::Query(sql, params)
 }
 
-/// Reads the state from which a side is restored. `first` are steps to take before.
+/// Reads the state from which a side is restored, after the steps `first`. Also returns the rows of the steps `first`.
 pub(super) fn load(
     link: &mut Link,
     id: &SideId,

@@ -30,13 +30,13 @@ const VALUES: &str = "DELETE FROM accp_blob b USING (
     WHERE b.session = $1 AND b.agent = $2 AND b.digest = gone.digest
     RETURNING octet_length(b.bytes)::bigint";
 
-/// The steps after the lock of the side.
+/// The steps to run after the lock of the side. [`delete`] takes their rows.
 pub(super) fn steps(side: &SideId) -> [FlightStep<'_>; 2] {
     [ask(OF_SIDE, side), ask(FIRST_DUE, side)]
 }
 
-/// Deletes a piece of what retention allows, given the rows of the steps. Returns what it has deleted,
-/// and whether there is more.
+/// Deletes a part of the data that retention lets go. `rows` are the rows of [`steps`]. Returns what was deleted, and
+/// whether there is more to delete.
 pub(super) fn delete(
     link: &mut Link,
     id: &SideId,
@@ -68,7 +68,7 @@ pub(super) fn delete(
     if last > side.first {
         side.first = bound.unwrap_or(last);
         let mut params = fence::name(id);
-        params.push(Box::new(side.first as i64)); // at most a position, or one more
+        params.push(Box::new(side.first as i64)); // it fits: at most one above a stored position
         let rows = link.flight(&[FlightStep::Query(TEXTS, params)])?;
         let lengths = rows.first().into_iter().flatten().map(number);
         let lengths = lengths.collect::<Result<Vec<_>, _>>()?;

@@ -51,7 +51,7 @@ enum Value<'r> {
 }
 
 impl Table {
-    /// Takes the columns of a row of this table from `first` on.
+    /// Reads the columns of a row of this table. The columns begin at the index `first` in `row`.
     pub(super) fn decode<'r>(
         &'static self,
         row: &'r Row,
@@ -102,13 +102,13 @@ impl<'r> Value<'r> {
     }
 }
 
-/// Returns whether a text is the one spelling of a message id of 48 bits.
+/// Returns whether a text is a message id of 48 bits as the column spells it: 12 hexadecimal digits, in small letters.
 fn is_hex(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Decoded<'_> {
-    /// Returns the columns, after their checksum was compared, and the side that they begin with.
+    /// Compares the checksum of the row. Returns the side in the first two columns, and a reader of the other columns.
     pub(super) fn columns(&self) -> Result<(SideId, Columns<'_>), Fault> {
         let table = self.table;
         let count = table.columns.len() + 1;
@@ -152,7 +152,7 @@ enum Column {
     Bytes(Vec<Option<Vec<u8>>>),
 }
 
-/// The most bytes of a statement, unless one row has more.
+/// A statement with more bytes than this gets no further rows.
 const MOST: usize = 16 << 20;
 
 impl Rows {

@@ -1,11 +1,12 @@
-//! The tables, and how tables of an earlier version become those of this one. `docs/postgres.md`
-//! describes them.
+//! The tables, and the migrations from earlier versions of the tables to this version. `docs/postgres.md` describes
+//! the tables.
 
 use super::fault::Fault;
 use super::link::{FlightStep, Link};
 use super::row::{Kind, Table};
 
-/// The statements of each migration, from the version before to its own. The first one makes version 1.
+/// The statements of each migration. Each migration changes the version before it to its own version. The first one
+/// makes version 1.
 const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// Since version 2, a text may be empty. A program that knows version 1 alone would relay an empty text as a
@@ -16,8 +17,9 @@ const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was er
 ///
 /// Without this, the planner knows nothing of a new table, and assumes that a side has few rows. Then it may look up a
 /// row by its side alone, and read a whole log for each entry. The planner reads the setting only when a table is
-/// analyzed, and that needs rows. So 100 rows are inserted, as many as a page may hold, because the planner rounds a
-/// table up to one page. Their side is named U+0001, which no real side is.
+/// analyzed, and that needs rows. So the migration inserts 100 rows, analyzes the tables, and deletes the rows again.
+/// 100 rows are as many as a page may hold, because the planner rounds a table up to one page. The rows belong to a
+/// side with the name U+0001, which no real side has.
 const THIRD: &str = r"
 ALTER TABLE accp_log ALTER session SET (n_distinct = 1), ALTER agent SET (n_distinct = 1);
 ALTER TABLE accp_frame ALTER session SET (n_distinct = 1), ALTER agent SET (n_distinct = 1);
@@ -223,8 +225,8 @@ pub(super) const DELETE: [&str; 9] = [
     "DELETE FROM accp_side WHERE session = $1 AND agent = $2 RETURNING agent",
 ];
 
-/// Makes the tables, or brings them to this version. When they have it already, nothing is written,
-/// so that a user without the right to make tables can open the store.
+/// Makes the tables, or changes them to this version. If the tables already have this version, nothing is written, so
+/// that a user without the right to make tables can open the store.
 pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
     let last = MIGRATIONS.len() as i64;
     if encoding(link)? != "UTF8" {

@@ -22,7 +22,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Returns the text of a column. `None` if the column has an escape that no text has.
+/// Returns the text of a column. `None` if the column has an escape that [`escaped`] never writes.
 pub(super) fn unescaped(kept: &str) -> Option<Cow<'_, str>> {
     if !kept.contains(ESCAPE) {
         return Some(Cow::Borrowed(kept));

@@ -62,7 +62,7 @@ where
     }
 }
 
-/// One connection to make.
+/// Makes one connection with TLS.
 pub(super) struct Handshake {
     connector: TlsConnector,
     server: Option<ServerName<'static>>,

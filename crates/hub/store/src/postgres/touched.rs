@@ -13,14 +13,14 @@ use crate::changes::{Changes, Key, SideRow, SideRows};
 /// The rows of one side.
 #[derive(Debug, Default)]
 pub(super) struct TouchedRows {
-    /// The row of the side; `None` when it has none.
+    /// The row of the side; `None` when the database has no such side.
     pub side: Option<SideRow>,
-    /// For each id of the group that an entry has consumed, the position of the entry.
+    /// For each message id of the group that an entry in the database has taken, the position of that entry.
     pub mids: BTreeMap<Mid, u64>,
     /// The entries that the group marks.
     pub log: BTreeMap<u64, Entry>,
     pub keys: BTreeMap<String, Key>,
-    /// The lengths of the bytes that are kept.
+    /// For each digest of bytes that the database has, the length of the bytes.
     pub lengths: BTreeMap<Hash, u64>,
     /// The frames of the outbox, by their places.
     pub outbox: BTreeMap<u64, Mid>,

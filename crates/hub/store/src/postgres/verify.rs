@@ -74,7 +74,7 @@ fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
     }
 }
 
-/// Checks that every entry can be read, has its text where it must, and that the sums are right.
+/// Checks that every entry can be read, that no text is lost, and that the sums are right.
 fn log(link: &mut Link, side: &SideRow, texts: i64) -> Result<(), Fault> {
     let mut counted = side.without_log();
     let (mut found, mut next) = (0, 0);

@@ -1,4 +1,4 @@
-//! The second flight of a commit: the rows that a group has changed.
+//! The second round trip of a commit: it writes the rows that a group has changed.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
 pub(super) fn open_alone(path: &Path) -> Result<Connection, Fault> {
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     schema::check(&conn)?;
-    // SQLite opens a file to read it if this user may not write to it.
+    // If this user may not write to the file, SQLite opens it for reading only.
     if conn.is_readonly(rusqlite::MAIN_DB)? {
         return Err(Fault::Unmade(io::ErrorKind::PermissionDenied.into()));
     }

@@ -49,7 +49,7 @@ pub(super) fn find(conn: &Connection, side: i64, position: u64) -> Result<Option
     rows.next()?.map(read_log).transpose()
 }
 
-/// Writes the mark of an entry, which was read before.
+/// Writes an entry that was read before, with its new mark.
 pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
     // The checksum covers the whole row, so the whole row is written. The statement finds the row
     // by its key.

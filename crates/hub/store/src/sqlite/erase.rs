@@ -1,4 +1,4 @@
-//! Erasure: texts and values that are gone from the file, and not only from its tables.
+//! Erasure: removes texts and values from the file, and not only from its tables.
 
 use std::collections::BTreeSet;
 
@@ -69,8 +69,8 @@ pub(super) fn overwrite(conn: &Connection, is_on: bool) -> Result<(), Fault> {
     Ok(conn.pragma_update(None, "secure_delete", is_on)?)
 }
 
-/// Writes the whole file anew and empties the write-ahead log. Free pages, and the free room in pages,
-/// may still hold what was deleted: also copies that were left behind when a page was split.
+/// Writes the whole file anew and empties the write-ahead log. Without this, free pages, and the free room in pages,
+/// could still hold deleted data: also copies that were left behind when a page was split.
 pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
     // VACUUM copies the database. The copy may be larger than the memory, so it goes into a file.
     conn.pragma_update(None, "temp_store", "FILE")?;

@@ -1,4 +1,4 @@
-//! Faults of the file, before their file and side are known.
+//! Faults of the file. They do not name the file and the side yet: `Fault::in_file` makes the error with these names.
 
 use std::io;
 use std::str::Utf8Error;
@@ -23,7 +23,7 @@ pub(super) enum Fault {
     Foreign,
     /// The file is empty: it is new, or the program that was creating it was killed.
     Unfinished,
-    /// The format of the file is older or newer.
+    /// This version does not read the format of the file, which is older or newer.
     Version { found: i32, read: i32 },
     /// The application's rows could not be written.
     Rows(RowsError),
@@ -31,16 +31,16 @@ pub(super) enum Fault {
     Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
-    /// Another process is reading erased data.
+    /// Another process is reading a state of the file that has the erased data, so the data cannot be overwritten now.
     Unscrubbed,
     /// Another process has the file open.
     InUse,
-    /// The file cannot be made.
+    /// The file, or a file beside it, cannot be made or written.
     Unmade(io::Error),
 }
 
 impl Fault {
-    /// Makes the error that leaves the store.
+    /// Makes the error that the store returns.
     pub(super) fn in_file(self, file: &str) -> StoreError {
         let error = |kind, text: &str| StoreError::new(kind, text).in_store(file);
         match self {

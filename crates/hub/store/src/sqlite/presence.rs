@@ -6,12 +6,12 @@ use rusqlite::config::DbConfig;
 use crate::error::StoreError;
 use crate::open_file::{OpenFile, WalLoss};
 
-/// The bytes at the beginning of a write-ahead log, and the bytes before each of its pages (SQLite, "WAL-mode File
-/// Format").
+/// The lengths of two headers: at the beginning of a write-ahead log, and before each of its pages (SQLite, "WAL-mode
+/// File Format").
 const HEAD: u64 = 32;
 const FRAME: u64 = 24;
 
-/// Checks the file and its write-ahead log. If the log is gone, this saves what can be saved.
+/// Checks the file and its write-ahead log. If the log was removed, this tries to copy its pages into the file.
 pub(super) fn check(conn: &Connection, file: &OpenFile) -> Result<(), StoreError> {
     file.check()?;
     // The index that all processes share has the number of pages in the write-ahead log. A

@@ -58,8 +58,8 @@ pub(super) fn entries(
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = all(conn, &sql, (side.number, from, most), entry::read)?;
     ascend("log", found.iter().map(|entry| entry.position))?;
-    // A member's log has gaps, so a gap does not show that a row of `log` was lost. The texts in
-    // `frame` have the same keys, so their number shows it.
+    // A member's log has gaps, so a gap does not show that a row of `log` was lost. The texts in `frame` have the same
+    // keys, so the number of texts shows whether a row was lost.
     let last = found.last().filter(|_| found.len() == limit);
     let last = last.map_or(i64::MAX as u64, |last| last.position);
     let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3
@@ -121,7 +121,7 @@ pub(super) fn outbox(conn: &Connection, side: i64) -> Result<Vec<Outgoing>, Faul
     Ok(found)
 }
 
-/// Reads the inboxes of a side. A file of an older format, which nobody has opened to write, has none.
+/// Reads the inboxes of a side. A file of an older format has no inboxes, until a program opens the file to write.
 pub(super) fn inboxes(conn: &Connection, side: i64) -> Result<Vec<(MemberId, String)>, Fault> {
     if !schema::has_inboxes(conn)? {
         return Ok(Vec::new());
@@ -163,7 +163,7 @@ fn due(conn: &Connection, side: i64, covered: u64) -> Result<Vec<Entry>, Fault> 
 
 /// The contents of table `log`, without the texts.
 struct Index {
-    /// The entries that took a number.
+    /// The message ids that entries have taken.
     seen: Vec<Seen>,
     /// The positions of the entries after the snapshot.
     after: Vec<u64>,
@@ -197,7 +197,7 @@ fn index(conn: &Connection, side: &Side, covered: u64) -> Result<Index, Fault> {
     Ok(index)
 }
 
-/// Checks that the entries are those at these positions.
+/// Checks that the entries have exactly these positions.
 fn same(entries: &[Entry], positions: &[u64]) -> Result<(), Fault> {
     let found = entries.iter().map(|entry| entry.position);
     if found.eq(positions.iter().copied()) {

@@ -41,8 +41,8 @@ pub(super) fn all<T>(
     Ok(all)
 }
 
-/// Checks that a query finds this number of rows. The query uses another index than the read that
-/// it confirms, so a damaged index shows.
+/// Checks that a query counts `read` rows. The query uses another index than the read before, so the counts differ if
+/// an index is damaged.
 pub(super) fn confirm(
     conn: &Connection,
     table: &'static str,
@@ -65,7 +65,7 @@ pub(super) fn columns<'a>(
     Columns::new(row, (table, 2), first, count, |index| cell(row, index))
 }
 
-/// Returns the value of a column, as it stands there.
+/// Returns the value of a column, without any check.
 pub(super) fn cell<'a>(row: &'a Row<'_>, index: usize) -> Result<Cell<'a>, Fault> {
     Ok(match row.get_ref(index)? {
         ValueRef::Null => Cell::Null,

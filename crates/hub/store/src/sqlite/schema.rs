@@ -10,8 +10,8 @@ pub(super) const APPLICATION: i32 = 0x4143_4350;
 /// The format that this version writes. Since format 6, `cut` of an entry also has the member that the frame is for.
 pub(super) const VERSION: i32 = 6;
 
-/// The oldest format that this version reads. It has no inboxes, no entry that has lapsed, and none that
-/// was erased.
+/// The oldest format that this version reads. It has no inboxes, no entry that has lapsed, and no entry that was
+/// erased.
 const OLDEST: i32 = 2;
 
 /// The first format with inboxes.

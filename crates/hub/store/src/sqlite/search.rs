@@ -1,4 +1,4 @@
-//! The index of the words of a log: a table of SQLite's FTS5 in memory, of one side.
+//! The index of the words in the log of one side: a table of SQLite's FTS5, in memory.
 //!
 //! The file holds no index. So a damaged index cannot hide a frame, and files of all versions are searched in the
 //! same way. The index is made at the first search, and follows the log from then on.
@@ -20,7 +20,7 @@ pub(super) struct Index {
     /// The first position whose entry has its text.
     first: u64,
     last: u64,
-    /// Changes when another connection writes to the file.
+    /// SQLite's `data_version`, which changes when another connection writes to the file.
     version: i64,
     /// True if the bytes of some values were not here when their frames were added.
     pub(super) lacks: bool,

@@ -18,7 +18,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// Finds a side by the index, which may be damaged: see [`all`](Self::all).
+    /// Finds a side by the index. If the index is damaged, this may miss the side; [`all`](Self::all) reports such
+    /// damage.
     pub(super) fn find(conn: &Connection, id: &SideId) -> Result<Option<Self>, Fault> {
         let sql = "SELECT * FROM side INDEXED BY sqlite_autoindex_side_1
             WHERE session = ?1 AND agent = ?2";
@@ -30,7 +31,7 @@ impl Side {
         }
     }
 
-    /// Reads all sides. One damaged row is the fault of all.
+    /// Reads all sides. Fails if any row is damaged.
     pub(super) fn all(conn: &Connection) -> Result<Vec<Self>, Fault> {
         let survey = Self::survey(conn)?;
         match survey.damaged.first() {
@@ -74,7 +75,8 @@ impl Side {
         Ok(Survey { sides, damaged })
     }
 
-    /// Finds the sides of a session by the index, which may be damaged: see [`all`](Self::all).
+    /// Finds the sides of a session by the index. If the index is damaged, this may miss sides; [`all`](Self::all)
+    /// reports it.
     pub(super) fn of_session(conn: &Connection, session: &str) -> Result<Vec<Self>, Fault> {
         let sql = "SELECT * FROM side INDEXED BY sqlite_autoindex_side_1
             WHERE session = ?1 ORDER BY agent";
@@ -133,7 +135,7 @@ pub(super) struct Survey {
 pub(super) struct DamagedSide {
     /// The number of the side.
     number: i64,
-    /// The name of the side; `None` if nobody can tell it.
+    /// The name of the side; `None` if the row and the index give no certain name.
     pub name: Option<SideId>,
     /// The damage and its place.
     text: String,
@@ -161,8 +163,9 @@ impl DamagedSide {
     }
 }
 
-/// Compares the names of damaged rows with those that the index has for the same numbers. A name that differs is known
-/// only if the checksum of the row fits the name of the index.
+/// Compares the names of damaged rows with the names that the index has for the same numbers. If the two names differ,
+/// the row gets the name in the index, but only if the checksum of the row fits that name. Otherwise the name is
+/// unknown.
 fn check_names(conn: &Connection, damaged: &mut [DamagedSide]) -> Result<(), Fault> {
     if damaged.is_empty() {
         return Ok(());

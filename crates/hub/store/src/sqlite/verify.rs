@@ -47,7 +47,7 @@ pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that every entry can be read, has its text where it must, and that the sums are right.
+/// Checks that every entry can be read, that no text is lost, and that the sums are right.
 fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
     let mut found = side.row.without_log();
     let mut texts = 0;
@@ -75,7 +75,7 @@ fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that every key can be read. Its bytes must be there where they must, with the digest of
+/// Checks that every key can be read. If a key must have its bytes, checks that they are there and have the digest of
 /// the key.
 fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
     let mut lengths: BTreeMap<Hash, u64> = BTreeMap::new();

@@ -11,7 +11,8 @@ use crate::changes::{Conflict, checked};
 pub(crate) enum Cell<'a> {
     Null,
     Integer(i64),
-    /// No table has a column of this type. A table that has one is not part of the format.
+    /// No column of the format has this type. A value of this type shows that the table is damaged, or is not of the
+    /// format.
     #[cfg_attr(
         not(feature = "sqlite"),
         expect(dead_code, reason = "only SQLite has columns without a type")
@@ -60,8 +61,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Returns the CRC-32 of columns. Each column gives one byte for its type and 8 bytes, the lowest
-/// first. The 8 bytes hold the number, or the length of the text or the bytes, which then follow.
+/// Returns the CRC-32 of columns. Each column adds one byte for its type, and 8 bytes in little-endian order. The 8
+/// bytes hold the number, or the length of the text or of the bytes. The text or the bytes follow after them.
 pub(crate) fn checksum(cells: &[Cell<'_>]) -> i64 {
     let mut crc = Crc::default();
     for cell in cells {

@@ -31,8 +31,8 @@ pub(crate) struct Columns<'a> {
 const MOST: usize = 18;
 
 impl<'a> Columns<'a> {
-    /// Takes the `count` columns from `first` on. The first `keys` of them are the key. The last of
-    /// them is their checksum.
+    /// Takes the `count` columns from `first` on. The first `keys` of these columns are the key, and the last column
+    /// is the checksum.
     pub(crate) fn new<F: From<Damage>>(
         row: &'a dyn Names,
         (table, keys): (&'static str, usize),
@@ -185,8 +185,8 @@ pub(crate) fn ascend<T: PartialOrd>(
     Err(Damage(text))
 }
 
-/// Checks that two ways to read a table find the same number of rows. A checksum cannot show a row that is not
-/// found, because its key or its index is damaged.
+/// Checks that two ways to read a table find the same number of rows. If a key or an index is damaged, a read may not
+/// find a row, and the checksum of that row cannot show this.
 pub(crate) fn same_count(table: &'static str, read: usize, found: i64) -> Result<(), Damage> {
     if i64::try_from(read).is_ok_and(|read| read == found) {
         return Ok(());

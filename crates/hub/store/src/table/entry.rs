@@ -9,7 +9,7 @@ use super::cell::{Cell, MidCell, integer};
 use super::columns::{Columns, Damage};
 use crate::changes::Conflict;
 
-/// The number of columns of an entry in `log`, without the side in front and the checksum behind.
+/// The number of columns of an entry in `log`, without `side` before them and the checksum after them.
 pub(crate) const LOG: usize = 10;
 
 /// Returns the columns of an entry in `log`. `mid` is the id of the entry.
@@ -34,7 +34,7 @@ pub(crate) fn log_cells<'a>(
     ])
 }
 
-/// Reads an entry without its text, from the columns behind the side.
+/// Reads an entry without its text, from the columns after `side`.
 pub(crate) fn read_log(columns: &mut Columns<'_>) -> Result<Entry, Damage> {
     let position = columns.number()?;
     if position == 0 {

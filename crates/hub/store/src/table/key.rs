@@ -11,7 +11,7 @@ use crate::changes::{Conflict, Key, State};
 use crate::store::Kept;
 
 impl Key {
-    /// Returns the columns behind the name of the key.
+    /// Returns the columns after the name of the key.
     pub(crate) fn cells(&self) -> Result<[Cell<'_>; 3], Conflict> {
         Ok([
             Cell::Bytes(self.digest.as_bytes()),
@@ -20,7 +20,7 @@ impl Key {
         ])
     }
 
-    /// Reads the name of a key and the rest of its row, from the columns behind the side.
+    /// Reads the name of a key and the rest of its row, from the columns after `side`.
     pub(crate) fn read(columns: &mut Columns<'_>) -> Result<(String, Self), Damage> {
         let name = columns.text()?.to_owned();
         let key = Self {
@@ -39,8 +39,8 @@ impl Key {
     /// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes
     /// that were found.
     pub(crate) fn check(&self, name: &str, length: Option<u64>) -> Result<(), Damage> {
-        // Only a `Held` key must have its bytes. Those of a `Known` key may never have come, and
-        // those of an `Expired` key may be deleted.
+        // Only a `Held` key must have its bytes. The bytes of a `Known` key may never have come, and the bytes of an
+        // `Expired` key may be deleted.
         if self.state != State::Held || length == Some(self.length) {
             return Ok(());
         }
@@ -65,7 +65,7 @@ impl Key {
     }
 }
 
-/// Makes the fault for bytes that are kept under a digest that is not theirs.
+/// Makes the fault for bytes that are kept under a wrong digest.
 pub(crate) fn other_digest(digest: &[u8], found: &Hash) -> Damage {
     Damage(format!(
         "table `blob` keeps bytes under digest {}, but their digest is {found}",

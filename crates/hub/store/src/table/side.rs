@@ -43,7 +43,7 @@ impl SideRow {
         ])
     }
 
-    /// Reads a side from the columns behind its name.
+    /// Reads a side from the columns after its name.
     pub(crate) fn read(id: SideId, columns: &mut Columns<'_>) -> Result<Self, Damage> {
         let mut side = Self {
             id,
@@ -85,7 +85,7 @@ impl SideRow {
         Ok(side)
     }
 
-    /// Returns the side with a log that is empty so far, to [`count`](Self::count) its entries.
+    /// Returns a copy of this row with the sums of an empty log. [`count`](Self::count) then adds entries to the sums.
     pub(crate) fn without_log(&self) -> Self {
         Self {
             last: 0,
@@ -97,7 +97,8 @@ impl SideRow {
         }
     }
 
-    /// Returns the side with the sums up to its snapshot and those of the entries after it, which have been read.
+    /// Returns a copy of this row whose sums are counted anew for the entries after the snapshot. For the entries up
+    /// to the snapshot, the copy takes over the sums of this row.
     pub(crate) fn counted_after(&self, stored: &Stored) -> Result<Self, Damage> {
         let after = stored.entries.len() as u64;
         let mut counted = Self {
@@ -180,7 +181,7 @@ pub(crate) fn same_snapshot(
     )))
 }
 
-/// Reads a member and the text of its inbox from the columns behind the side.
+/// Reads a member and the text of its inbox from the columns after `side`.
 pub(crate) fn read_inbox(columns: &mut Columns<'_>) -> Result<(MemberId, String), Damage> {
     Ok((columns.member()?, columns.text()?.into()))
 }

@@ -53,7 +53,7 @@ pub(crate) fn outgoing(order: u64, mid: &str) -> Outgoing {
     }
 }
 
-/// Fills every table, with rows in every state that they can have, but for [`lapse`].
+/// Fills every table, with rows in every state except the states that the functions below add.
 pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
     let kinds = [
         EntryKind::Frame,

@@ -25,7 +25,7 @@ fn references_lead_to_what_they_name() {
             let whole = Value::from(frame.text()).to_string();
             assert_eq!(read(&mut room, &format!("cold.p{at}")), whole);
             assert_eq!(read(&mut room, &format!("hot.p{at}")), whole);
-            // The path of a reference continues inside a value that the frame has by reference.
+            // The path of a reference may also lead into a value that the frame itself has only as a reference.
             let text = read(&mut room, &format!("cold.p{at}.text"));
             assert_eq!(text, Value::from(LONG).to_string());
             assert_eq!(read(&mut room, &format!("cold.p{at}.rows.0")), "7");

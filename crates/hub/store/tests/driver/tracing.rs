@@ -13,7 +13,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::driver::{START, log, open, options, plan};
 
-/// An event: the agent, its action, and the frame.
+/// An event: its `agent`, its `way` and its `frame`.
 type TracedFrame = [String; 3];
 
 thread_local! {
@@ -21,7 +21,8 @@ thread_local! {
     static EVENTS: RefCell<Option<Vec<TracedFrame>>> = const { RefCell::new(None) };
 }
 
-/// Returns the frames that the drivers of this thread report while this runs. Other tests run at the same time.
+/// Returns the frames that the drivers of this thread report while `run` runs. Other threads run other tests at that
+/// time.
 fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     static START: Once = Once::new();
     START.call_once(|| {

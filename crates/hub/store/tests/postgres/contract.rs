@@ -136,7 +136,7 @@ fn a_name_that_fits_no_index_is_a_conflict_of_its_side() {
     assert_eq!(store.load(&long).unwrap(), None);
 }
 
-/// Returns letters that a compression does not make shorter.
+/// Returns random letters, which compression hardly shortens.
 fn random(length: usize) -> String {
     let mut state = length as u64;
     let letter = |_| {

@@ -53,7 +53,7 @@ fn leases_are_renewed_together_and_those_that_are_lost_are_named() {
     assert_eq!(lost, sides[2..]);
     assert!(other(b.lease(&sides[1], "b", LONG).unwrap()).1 > LONG / 2);
     assert_eq!(a.renew(&[], "a", LONG).unwrap(), []);
-    // Giving up all leases leaves those of other holders.
+    // A holder that gives up all its leases leaves the leases of other holders alone.
     a.release(&sides, "a").unwrap();
     assert_eq!(b.lease(&sides[0], "b", LONG).unwrap(), Lease::Held);
     assert_eq!(other(a.lease(&sides[2], "a", LONG).unwrap()).0, "b");

@@ -1,4 +1,4 @@
-//! The server of the tests. Each test has a schema of its own, so that tests run beside each other.
+//! The server of the tests. Each test has a schema of its own, so that tests can run at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,7 @@ pub(crate) struct Schema {
     sql: Sql,
 }
 
-/// A connection beside that of the store.
+/// A connection of the test itself, in addition to the connection of the store.
 pub(crate) struct Sql {
     runtime: Runtime,
     client: Client,

@@ -170,7 +170,8 @@ fn a_probe_writes_and_reads_and_the_tables_do_not_grow() {
     store.commit(&[(&launch(), &entry(1))]).unwrap();
 }
 
-/// Every key and index begins with the session, so that an engine can spread sessions.
+/// Every key and index begins with the session, so that a distributed database can spread the sessions over its
+/// machines.
 #[test]
 fn the_session_leads_every_key() {
     let schema = Schema::new();

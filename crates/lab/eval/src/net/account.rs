@@ -21,7 +21,7 @@ const NEAR: usize = 100;
 /// The indexes of the segments of a conversation's prompts: one for each text, shared by all policies.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentIndexes {
-    /// By the address of a text, which `by_text` keeps alive.
+    /// The indexes by the address of their text, which `by_text` keeps alive.
     by_address: HashMap<(usize, usize), Arc<SegmentIndex>>,
     by_text: HashMap<Arc<str>, Arc<SegmentIndex>>,
     quoted: Quoted,
@@ -32,9 +32,10 @@ pub(crate) struct SegmentIndexes {
 pub struct Net {
     /// Costs at several prices.
     pub costs: Costs,
-    /// Needs; `found` counts those whose text is in the prompt, or in a window that the agent fetched before.
+    /// Needs; `found` counts those whose text is in the prompt, or in a part of a message that the agent fetched
+    /// before.
     pub hits: Recall,
-    /// Needs; `found` counts those that are lost.
+    /// Needs; `found` counts those that are lost: they are not met, and nothing in the prompt leads to their source.
     pub lost: Recall,
     /// New messages; `found` counts those that the next prompt shows whole.
     pub seen: Recall,
@@ -53,8 +54,8 @@ pub struct Net {
 pub(crate) struct Account {
     prices: Prices,
     profiles: [Prices; 4],
-    /// What each agent fetched, for each of the [windows](Prices::windows): for all needs, and for the needs that
-    /// the agent had to remember.
+    /// What each agent fetched, for each [size of window](Prices::windows): once for all needs, and once for the
+    /// needs that the agent had to remember.
     agents: BTreeMap<Arc<str>, [[Fetched; 2]; 3]>,
     shown: Shown,
     net: Net,
@@ -302,7 +303,7 @@ fn fate(shown: bool, hit: bool, lost: bool) -> &'static str {
     }
 }
 
-/// Returns a place of a text with 100 characters on each side.
+/// Returns the text around a place: the place itself, and 100 characters on each side of it.
 fn near<'t>(text: &'t str, place: &std::ops::Range<usize>) -> &'t str {
     let mut start = place.start.min(text.len());
     for _ in 0..NEAR {
@@ -328,8 +329,8 @@ impl Net {
         self.with_windows.extend_from_slice(&other.with_windows);
     }
 
-    /// Returns the size below which 95 of 100 prompts are, and the size of the largest, of the
-    /// prompts alone or `with_windows`.
+    /// Returns the 95th percentile and the maximum of the sizes of the prompts. With `with_windows`, a size includes
+    /// the windows that the agent carries.
     pub fn sizes(&self, with_windows: bool) -> (u64, u64) {
         let sizes = if with_windows {
             &self.with_windows

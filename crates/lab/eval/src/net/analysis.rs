@@ -102,12 +102,12 @@ impl Analysis {
         segment_index
     }
 
-    /// Returns how many texts and actions count.
+    /// Returns the number of all texts and actions, which is one more than the highest of their numbers.
     pub(crate) fn counted(&self) -> usize {
         self.memory.end()
     }
 
-    /// Keeps the candidates whose text an earlier message holds, and no system prompt of the agent.
+    /// Keeps the candidates whose text is in an earlier message, but in no system prompt of the agent.
     fn resolve(&mut self, transcript: &Transcript, candidates: &BTreeMap<usize, Vec<Candidate>>) {
         let wanted: BTreeSet<Needle> = candidates
             .values()

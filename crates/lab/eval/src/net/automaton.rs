@@ -1,4 +1,4 @@
-//! Finds the longest text at a place that was said before, with a suffix automaton over words.
+//! Finds how much of the text at a place was said before, with a suffix automaton over words.
 
 use std::collections::HashMap;
 
@@ -103,8 +103,8 @@ impl Automaton {
         self.by_symbol.insert((state, symbol), edge);
     }
 
-    /// Copies the state `old`, with a length one above that of `from`. The edges to `old` by `symbol`, from `from`
-    /// and from the states that its links lead to, then go to the copy.
+    /// Copies the state `old`, with a length one above that of `from`. Then the edges that led to `old` by `symbol`
+    /// lead to the copy: the edge of `from`, and those of the states that follow `from` by links.
     fn split(&mut self, from: u32, symbol: u32, old: u32) -> u32 {
         let length = self.states[from as usize].length + 1;
         let copy = self.state(length, self.states[old as usize].link);

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 
 /// The fewest characters of a quote.
 const QUOTE: usize = 24;
-/// The characters of an argument or identifier.
+/// The number of characters of an argument or an identifier.
 const VALUE: std::ops::RangeInclusive<usize> = 3..=60;
 
 /// The class of a need.
@@ -38,7 +38,7 @@ impl NeedClass {
     }
 }
 
-/// A text of a turn.
+/// A text of a turn that may have been said before.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) needle: Needle,

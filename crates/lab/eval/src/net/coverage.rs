@@ -19,7 +19,7 @@ pub(crate) const HEAD_TOKENS: usize = 1333;
 const STANDS: usize = 98;
 /// The most characters between neighbouring lines.
 const BETWEEN: usize = 120;
-/// The most breaks between neighbouring lines that are allowed in any case.
+/// This many breaks between neighbouring lines are always allowed.
 const BREAKS: usize = 4;
 
 /// What a message has to show at first sight.
@@ -29,7 +29,7 @@ pub(crate) struct RequiredText {
     characters: usize,
     /// The keys above the scalars of the message's JSON, each with its number of characters.
     keys: BTreeMap<Needle, usize>,
-    /// The windows that the agent fetches if the prompt does not show the message, in tokens.
+    /// The ranges of tokens that the agent fetches if the prompt does not show the message.
     pub(crate) windows: Vec<Range<usize>>,
 }
 
@@ -144,8 +144,7 @@ impl RequiredText {
     }
 }
 
-/// Returns whether one of the places `after` lies at most 120 characters behind the end of one of
-/// the places `before`.
+/// Returns whether one of the places `after` lies at most 120 characters after the end of one of the places `before`.
 fn follows(
     indexes: &[&SegmentIndex],
     before: &[(usize, usize)],

@@ -19,7 +19,7 @@ pub(crate) struct Fetched {
 /// What a prompt lacks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lacking {
-    /// The windows of each source.
+    /// The ranges of tokens to fetch, by the index of the message that has them.
     windows: BTreeMap<usize, Vec<Range<usize>>>,
     lost: BTreeSet<usize>,
 }
@@ -56,7 +56,7 @@ impl Fetched {
         self.texts.contains(&needle)
     }
 
-    /// Returns the tokens of the windows that the agent carries.
+    /// Returns the number of tokens of the windows that the agent carries.
     pub(crate) fn carried(&self) -> u64 {
         self.carried
     }

@@ -7,11 +7,11 @@ pub(crate) type Needle = u32;
 
 /// Finds texts where no letter, digit or `_` continues them on either side.
 ///
-/// Each text is filed under its rarest word. So a line of code that begins like a thousand others costs nothing in
-/// texts that have only the others.
+/// Each text is filed under its rarest word. So a line of code costs time only in texts that have this word, even if
+/// a thousand other lines begin like this line.
 #[derive(Debug, Default)]
 pub(crate) struct Matcher {
-    /// Texts by a word: the number of bytes before the word, and the text.
+    /// The filed texts by their rarest word. Each text has the number of its bytes before that word.
     by_word: HashMap<String, Vec<(usize, Needle)>>,
     texts: Vec<String>,
     numbers: HashMap<String, Needle>,

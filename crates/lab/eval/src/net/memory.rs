@@ -24,7 +24,7 @@ const REACH: usize = 200;
 pub(crate) struct Memory {
     task: Vec<(usize, Needle)>,
     later: Vec<(usize, Needle)>,
-    /// By agent.
+    /// The actions of each agent.
     did: BTreeMap<Arc<str>, Vec<(usize, Needle)>>,
     decided: BTreeMap<Arc<str>, Vec<(usize, Needle)>>,
     calls: Vec<Call>,
@@ -32,7 +32,7 @@ pub(crate) struct Memory {
     first_call: Needle,
 }
 
-/// A call: the name of the tool with the beginnings of its arguments near it.
+/// A call: the name of the tool, and the beginnings of its arguments, which a prompt has to show near that name.
 #[derive(Debug)]
 struct Call {
     tool: Needle,
@@ -144,7 +144,7 @@ impl Memory {
         memory
     }
 
-    /// Returns the texts that count.
+    /// Returns the needles of all texts in the memory, but no numbers of calls.
     pub(crate) fn texts(&self) -> impl Iterator<Item = Needle> + '_ {
         let by_agent = self.did.values().chain(self.decided.values());
         let lists = [&self.task, &self.later].into_iter().chain(by_agent);

@@ -18,7 +18,7 @@ pub(crate) struct MessageText {
     ends: Vec<usize>,
     /// The parts of `raw` that are code blocks.
     commands: Vec<Range<usize>>,
-    /// The byte of `raw` at which an observation begins; it goes on to the end of the content.
+    /// The part of `raw` that is an observation, if there is one. An observation goes on to the end of the content.
     observation: Option<Range<usize>>,
 }
 
@@ -92,7 +92,7 @@ impl MessageText {
         self.raw.push_str(text);
     }
 
-    /// Returns the tokens of the message.
+    /// Returns the number of tokens of the message.
     pub(crate) fn tokens(&self) -> usize {
         self.ends.len()
     }

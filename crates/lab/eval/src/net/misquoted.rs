@@ -9,7 +9,7 @@ use super::matcher::words;
 use super::text::{scalars, structured};
 use crate::share::Recall;
 
-/// The words of a run.
+/// The number of words in a run.
 const RUN: usize = 4;
 
 /// The runs of a conversation, taken when a policy first shows facts.

@@ -51,7 +51,7 @@ pub(crate) const DECISIONS: [&str; 32] = [
     "plan is",
 ];
 
-/// Verbs by which a sentence that begins with `I` tells an action, for agents that act in text.
+/// Verbs that tell an action in a sentence that begins with `I`, for agents that act in text.
 pub(crate) const ACTIONS: [&str; 20] = [
     "added",
     "changed",

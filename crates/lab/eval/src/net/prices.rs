@@ -25,7 +25,7 @@ pub struct Prices {
     pub minimum: u64,
     /// How the cache finds a beginning: token by token.
     pub matching: Matching,
-    /// How long the cache keeps a beginning that nobody reads; without end for `None`.
+    /// How many seconds the cache keeps a beginning that nobody reads; `None` if it keeps beginnings for ever.
     pub seconds: Option<u32>,
     /// The higher prices of long prompts.
     pub tier: Option<Tier>,
@@ -86,7 +86,7 @@ impl Prices {
         }
     }
 
-    /// Returns the same prices of a provider that keeps beginnings of any length.
+    /// Returns the same prices for a provider that keeps beginnings of any length.
     pub fn without_minimum(self) -> Self {
         Self { minimum: 0, ..self }
     }
@@ -159,11 +159,11 @@ pub(crate) struct Recovery {
     pub(crate) carried: u64,
     /// How many times the agent reads the context: once for all misses, and once more for all that is lost.
     pub(crate) readings: u64,
-    /// The sources that are fetched.
+    /// The number of sources that are fetched.
     pub(crate) sources: u64,
     /// The tokens of the windows that are fetched.
     pub(crate) windows: u64,
-    /// The sources that are searched for.
+    /// The number of sources that are searched for.
     pub(crate) lost: u64,
 }
 

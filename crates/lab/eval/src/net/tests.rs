@@ -1,4 +1,4 @@
-//! Tests of the measure. It has to charge policies that remember nothing.
+//! Tests of the measure. Policies that remember nothing have to cost more than the list.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -360,7 +360,7 @@ fn first_sight_is_order_and_not_a_pool() {
     assert_eq!(seen(pool), (1, 2));
 }
 
-/// Returns the messages. The first message shows the values of its records after the text `keys`.
+/// Returns the segments of the messages. The first segment shows the text `keys`, and then the values of its records.
 fn records(messages: &[Message], keys: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
     let text = messages[0].recorded().texts().concat();

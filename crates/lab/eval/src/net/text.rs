@@ -38,20 +38,20 @@ impl Collapsed {
         self.origin.resize(self.text.len(), at);
     }
 
-    /// Returns the byte in the original of a byte of the text.
+    /// Returns which byte of the original became this byte of the text.
     pub(crate) fn origin(&self, at: usize) -> usize {
         self.origin.get(at).map_or(0, |&at| at as usize)
     }
 }
 
-/// Returns a text collapsed.
+/// Returns a text in collapsed form, as [`Collapsed`] has it.
 pub(crate) fn collapse(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_collapsed(&mut out, text);
     out
 }
 
-/// Adds a text collapsed.
+/// Adds a text in collapsed form, as [`Collapsed`] has it.
 pub(crate) fn push_collapsed(out: &mut String, text: &str) {
     let start = out.len();
     let mut gap = false;
@@ -145,7 +145,8 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// Returns the text without codes of a terminal: an escape, `[`, and up to a sign from `@` to `~`. Nobody reads them.
+/// Returns the text without the control codes of a terminal, because nobody reads them. A code begins with an escape
+/// and `[`, and ends with the first character from `@` to `~`.
 pub(crate) fn without_codes(text: &str) -> Cow<'_, str> {
     const CODE: &str = "\u{1b}[";
     if !text.contains(CODE) {

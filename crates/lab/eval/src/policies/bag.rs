@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-/// The messages that stay whole.
+/// The number of newest messages that stay whole.
 const KEEP: usize = 2;
 
 /// System prompts, all identifiers of the messages so far as a sorted list, and the newest two

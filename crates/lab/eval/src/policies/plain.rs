@@ -36,7 +36,7 @@ pub(crate) struct Plain {
     seen: BTreeSet<(Arc<str>, usize)>,
 }
 
-/// A message with its two texts.
+/// A message with its whole text and its cut text.
 struct Shown {
     message: Message,
     whole: Segment,

@@ -174,8 +174,8 @@ fn a_change_is_a_step_and_costs_what_stands_behind_it() {
     assert_eq!((measure.changes.found, measure.refused.found), (1, 0));
     // The system prompt has a mark of its own.
     assert_near(cost(&measure), 13.0 * 1.25 + 6.0 * 0.1 + 11.0 * 1.25);
-    // Token by token, the common beginning is a little longer: after the tokens around a message, `one` also begins
-    // the user's message that is gone.
+    // A cache that compares tokens finds a longer beginning. The message that now comes second begins with the same
+    // tokens as the message that is gone: those around a message, and `one`.
     let prefix = Prices {
         matching: Matching::Prefix(1),
         ..marks(6)

@@ -33,15 +33,16 @@ pub(super) struct Seen {
     pub(super) found: Found,
     /// The tokens that the cache has at the prices of the report, by kind.
     pub(super) kept: ByKind,
-    /// The change of the agent's previous prompt: its first piece that differs. `None` if this prompt begins with
-    /// the whole previous prompt.
+    /// How this prompt changes the agent's previous prompt; `None` if this prompt begins with the whole previous
+    /// prompt.
     pub(super) changed: Option<Change>,
 }
 
 /// A change of what was sent before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
-    /// Whether the prompt keeps a thought after the change that its provider binds to the messages before the thought.
+    /// Whether the prompt keeps a thought after the change, although the provider binds the thought to the messages
+    /// before it.
     pub(super) breaks_bound: bool,
 }
 
@@ -124,7 +125,7 @@ impl Cache {
                         self.marks.get(digest).is_some_and(|last| lives(*last))
                     });
                     if let Some((digest, tokens)) = known.next() {
-                        // A read keeps the entry.
+                        // A read renews the time of the entry.
                         self.marks.insert(*digest, now);
                         found = found.max(*tokens);
                     }
@@ -137,7 +138,7 @@ impl Cache {
     }
 }
 
-/// Returns the first tokens of a prompt, by kind.
+/// Returns how many of the first tokens of a prompt are of each kind. `tokens` is the number of these first tokens.
 fn first(prompt: &[Piece], mut tokens: u64) -> ByKind {
     let mut first = ByKind::default();
     for piece in prompt {
@@ -148,7 +149,7 @@ fn first(prompt: &[Piece], mut tokens: u64) -> ByKind {
     first
 }
 
-/// Returns the beginnings that end with each piece.
+/// Returns the beginnings of a prompt: for each piece, the beginning that ends with this piece.
 fn bounds(prompt: &[Piece]) -> Vec<Bound> {
     let mut hasher = DefaultHasher::new();
     let mut tokens = 0;
@@ -179,7 +180,8 @@ fn marks(prompt: &[Piece]) -> Vec<usize> {
     marks
 }
 
-/// Returns how the next prompt changes a prompt that was sent before; `None` if it begins with the whole prompt.
+/// Returns how the next prompt changes a prompt that was sent before; `None` if the next prompt begins with all of
+/// that prompt.
 fn change(before: &[Piece], now: &[Piece]) -> Option<Change> {
     let same = before.iter().zip(now);
     let same = same.take_while(|(before, now)| before.is_same(now)).count();

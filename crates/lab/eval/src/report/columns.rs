@@ -5,7 +5,7 @@ use crate::net::Net;
 use crate::profile::SHOWN;
 use crate::share::Recall;
 
-/// A column: its name, and its cell of a row.
+/// A column: its name, and the function that returns its cell in a row.
 pub type Column = (&'static str, fn(&Row) -> String);
 
 /// The columns of the main table: net cost and related figures.

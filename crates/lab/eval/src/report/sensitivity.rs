@@ -11,9 +11,10 @@ use crate::net::{Cost, Costs, Net, SETTINGS};
 const SAME: f64 = 0.0005;
 
 impl Corpus {
-    /// Returns a table with its heading: the net cost of each policy at the prices of the report, and with other
-    /// windows, prices of output and beginnings that a provider keeps. The policies are in the order of net cost. A
-    /// number in brackets is the place of the policy, where it differs from the place at the prices of the report.
+    /// Returns a table with its heading: the net cost of each policy at the prices of the report, and at other
+    /// settings. These settings change the size of windows, the price of output, or the shortest beginning that a
+    /// provider keeps. The policies are in the order of net cost. A number in brackets is the place of the policy,
+    /// where it differs from the place at the prices of the report.
     pub fn sensitivity(&self) -> Vec<[String; 2 + SETTINGS.len()]> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.net().is_some()).collect();
         rows.sort_by(|one, other| one.net().partial_cmp(&other.net()).unwrap_or(Equal));

@@ -117,7 +117,7 @@ const FIGURES: [&str; 21] = [
     "prompts",
 ];
 
-/// The needs, the net cost, and what the prompts hold are the same.
+/// The needs, the net cost, and the content of the prompts are the same in each format.
 #[test]
 fn a_conversation_has_the_same_net_cost_in_each_format() {
     let folder = Folder::with(&[("openai.jsonl", &format!("{}\n", stock()))]);

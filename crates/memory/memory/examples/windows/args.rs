@@ -7,7 +7,7 @@ use accp_memory::Form;
 use crate::Result;
 use crate::sweep::form;
 
-/// What to replay, and how.
+/// The options: what the example replays, and how.
 #[derive(Debug)]
 pub(crate) struct Args {
     pub(crate) files: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     pub(crate) limit: usize,
     /// Where files are written.
     pub(crate) root: Option<PathBuf>,
-    /// One of this many lists is also run with files.
+    /// The example also replays one of this many lists with files on the disk.
     pub(crate) every: usize,
     /// Whether the table shows how much room the refused lists left for a summary.
     pub(crate) spare: bool,
@@ -103,7 +103,7 @@ impl Args {
         Ok(())
     }
 
-    /// Returns each window, without and with stress.
+    /// Returns each size of a window with each setting of `--stress`.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (u64, bool)> + '_ {
         self.windows
             .iter()

@@ -58,7 +58,8 @@ impl TokenCounter for Counter {
     }
 }
 
-/// Returns the tokens of a list. Each message, and the system prompt beside the list, counts as a line.
+/// Returns the tokens of a list and of the system prompt outside the list. Each message, and the system prompt, counts
+/// with a line feed at its end.
 pub(crate) fn tokens<'m>(
     talk: &'m Talk,
     messages: impl Iterator<Item = &'m str>,
@@ -127,7 +128,7 @@ fn newest(form: Form, all: &[Json]) -> usize {
     at
 }
 
-/// A list that a step returned, and what the step got.
+/// A list that a step returned, and the input of the step.
 pub(crate) struct Step<'s> {
     pub(crate) talk: &'s Talk,
     /// How many messages of the conversation the step knows.
@@ -182,8 +183,8 @@ impl Step<'_> {
         faults
     }
 
-    /// Checks that each message stands in the conversation, in order, or is such a message with texts cut. Only
-    /// summaries may stand beside these.
+    /// Checks that the messages of the list are messages of the conversation, in order. The texts of a message may be
+    /// cut. The list may also have summaries.
     fn stays(&self, faults: &mut Vec<String>) {
         let mut next = 0;
         for (at, message) in self.list.messages().iter().enumerate() {

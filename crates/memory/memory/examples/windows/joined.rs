@@ -1,12 +1,13 @@
-//! Long conversations, joined from recorded ones.
+//! Makes long conversations by joining recorded ones.
 
 use accp_tokens::{Bpe, TokenCounter as _};
 use serde_json::Value as Json;
 
 use crate::talk::Chat;
 
-/// Joins lists of agents until the joined list has `tokens` tokens. Does so `count` times, and begins each time with
-/// another list. The number of its part is put before each id of a call. Only the first system message stays.
+/// Makes `count` joined lists. Each begins with another agent's list, and further lists are appended until it has
+/// `tokens` tokens. Each id of a call gets the number of its part as a prefix, so that ids of different parts differ.
+/// Only the first system message stays.
 pub(crate) fn joined(chats: &[Chat], count: usize, tokens: usize, counter: Bpe) -> Vec<Chat> {
     let sizes: Vec<usize> = chats.iter().map(|chat| size(chat, counter)).collect();
     let one = |number: usize| {

@@ -17,8 +17,8 @@ use crate::tally::Tally;
 /// How many characters of a line are looked for in the index.
 const SNIPPET: usize = 40;
 
-/// Lets a list grow below a root of its own, and deletes the index. Then opens the session again, and restores the
-/// conversation from the files alone.
+/// Compresses a growing list, with files in a folder of its own, and deletes the index. Then opens the session again,
+/// and restores the conversation from the files alone.
 pub(crate) fn run(
     talk: &Talk,
     window: &Window,
@@ -88,7 +88,7 @@ pub(crate) fn run(
     searched(talk, &root, &moved, tally).map_err(|error| at(&error))
 }
 
-/// Makes the index anew, and looks in it for a line of each file that left the list.
+/// Makes the index anew. Then checks that the index finds a line of each offloaded result.
 fn searched(talk: &Talk, root: &Path, files: &[String], tally: &mut Tally) -> Result<()> {
     let mut index = Index::open(root).map_err(|error| error.to_string())?;
     let skipped = index.update().map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
-//! Replays recorded conversations as each agent's list before each of its messages, through `accp_memory`, and checks each
-//! list that leaves: inside the window, valid, nothing lost, the intent verbatim.
+//! Replays the list that each agent has before each of its messages in recorded conversations. `accp_memory` compresses
+//! each list. The example checks that each returned list fits the window and is valid, that nothing is lost, and that
+//! the list has the first words of the user verbatim.
 //!
 //! ```sh
 //! cargo run --profile simulate -p accp-memory --example windows -- FILE... [--window N]... [--stress on|off|both]
@@ -34,7 +35,7 @@ use out::Out;
 use talk::{Chat, Talk};
 use tally::Tally;
 
-/// The result of everything here.
+/// The result of the functions in this example. The error is a text.
 type Result<T> = std::result::Result<T, String>;
 
 /// The most faults that are shown for one setting.

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::Result;
 
-/// Where lists and summaries go, if anywhere.
+/// The files for lists and summaries. `None` means that they are not written.
 #[derive(Default)]
 pub(crate) struct Out {
     lists: Option<Box<dyn Write>>,
@@ -21,7 +21,7 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    /// Opens the places. `-` is the standard output.
+    /// Opens the files. `-` is the standard output.
     pub(crate) fn to(lists: Option<&str>, summaries: Option<&str>, limit: usize) -> Result<Self> {
         Ok(Self {
             lists: lists.map(open).transpose()?,
@@ -42,7 +42,7 @@ impl Out {
             return Ok(());
         };
         self.seen += 1;
-        // The multiplier spreads the numbers, so that no step of a conversation is chosen more often.
+        // The multiplier spreads the numbers, so that no step of a conversation is chosen more often than another.
         let is_chosen = acted || self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 == 0;
         if !is_chosen || self.written >= self.limit {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The rules, implemented a second time. The tests use the same implementation.
+//! A second implementation of the rules of `check`, from the tests, to compare with the first one.
 
 #[path = "../../tests/second/anthropic.rs"]
 mod anthropic;

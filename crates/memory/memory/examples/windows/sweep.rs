@@ -1,4 +1,4 @@
-//! One list of an agent, replayed at one setting.
+//! Replays the growing list of one agent at one setting, and checks each list that the session returns.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -110,7 +110,8 @@ impl<'s> Sweep<'s> {
         self.session.plan(list, &options, &self.made, &mut ())
     }
 
-    /// Counts a step that was refused, and the room that was left beside the messages that no tier may remove.
+    /// Counts a refused step if the messages that no tier may remove would have fitted alone. Notes the room that was
+    /// left for a summary.
     fn refused(&self, end: usize, tally: &mut Tally) {
         let least = least(self.talk, end, self.counter);
         if least <= self.window.room() {

@@ -1,4 +1,4 @@
-//! The list that one agent of a recorded conversation has, and its length before each message of the agent.
+//! Makes the list that one agent of a recorded conversation has, and notes its length before each message of the agent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Talk {
     /// The conversation, and the agent.
     pub(crate) id: String,
     pub(crate) form: Form,
-    /// The system prompt, in forms that have it beside the list.
+    /// The system prompt, in forms that have it outside the list.
     pub(crate) system: Option<String>,
     pub(crate) messages: Vec<Arc<str>>,
     /// How many messages the list has before each message of the agent.
@@ -93,7 +93,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Returns a list of these messages, in a request if a system prompt stands beside it.
+    /// Returns a list of these messages. If there is a system prompt outside the list, the list is that of a request.
     ///
     /// # Errors
     /// When they are not messages.
@@ -117,7 +117,7 @@ impl Talk {
     }
 }
 
-/// Writes the messages of a chat in this form. Returns them with the system prompt that stands beside them.
+/// Writes the messages of a chat in this form. Returns the messages, and the system prompt outside the list.
 fn document(messages: &[Json], format: Format, form: Form) -> Result<(Vec<Json>, Option<String>)> {
     let recorded = Conversation::read(json!({ "messages": messages }), Format::OpenAi);
     let recorded = recorded.map_err(|error| error.to_string())?;
@@ -133,8 +133,8 @@ fn document(messages: &[Json], format: Format, form: Form) -> Result<(Vec<Json>,
     Ok((all, document.get(beside).map(Json::to_string)))
 }
 
-/// Gives an item that has only a text its short form. In the long form, an item of the model needs the provider's
-/// ids.
+/// If the content of an item is only one text of the model, replaces the content by this text. In the long form, an
+/// item of the model needs the provider's ids.
 fn easy(item: &mut Json) {
     let parts = item["content"].as_array().map(Vec::as_slice);
     let text = match parts {
@@ -198,7 +198,8 @@ fn agent(said: Recorded<'_>) -> Option<&str> {
     Some(said.name().unwrap_or(role))
 }
 
-/// Returns the list of one agent: its own messages are the assistant's, all others the user's.
+/// Returns the list of one agent. Its own messages have the role `assistant`, and results of its calls the role `tool`.
+/// Messages of other speakers have the role `user`, except system messages.
 fn chat(all: &[Recorded<'_>], name: &str, id: String) -> Chat {
     let mut chat = Chat {
         id,

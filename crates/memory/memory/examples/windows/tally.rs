@@ -15,7 +15,7 @@ pub(crate) struct Tally {
     pub(crate) tiers: BTreeMap<Tier, usize>,
     /// The largest share of the window that a list took, in thousandths.
     pub(crate) most: u64,
-    /// Steps in which no list left.
+    /// Steps that returned no list.
     pub(crate) refused: usize,
     /// The refused steps in which system messages and the newest turn alone would have fitted.
     pub(crate) might: usize,

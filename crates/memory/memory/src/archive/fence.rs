@@ -28,7 +28,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Returns the number of bytes that are read.
+    /// Returns how many bytes have been read so far.
     pub(super) fn at(&self) -> usize {
         self.at
     }

@@ -9,7 +9,7 @@ use crate::raw::push_escaped;
 const BETWEEN: &str = " · ";
 const NONE: &str = "-";
 
-/// Writes the heading of a message, without its mark.
+/// Writes the heading of a message, without the `## ` before it.
 pub(super) fn write(message: &Archived) -> String {
     let tools: Vec<_> = message.tools.iter().map(|tool| name(tool)).collect();
     let tools = if tools.is_empty() {

@@ -1,4 +1,4 @@
-//! What a message looks like in the archive.
+//! Makes the text that shows a message in the archive.
 
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -10,7 +10,7 @@ use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 /// A line of JSON that is longer than this is split into several lines.
 const LINE: usize = 120;
 
-/// Returns a message as the archive has it.
+/// Returns a message in the form that the archive stores.
 pub(super) fn archived(message: &Parsed, time: Option<OffsetDateTime>) -> Archived {
     let mut tools = Vec::new();
     let called = message.calls.iter().map(|call| Some(&call.tool));
@@ -130,7 +130,7 @@ fn in_lines(text: &str) -> String {
     out
 }
 
-/// Begins a line. Deeper levels than eight are not indented further, so that no text grows without bound.
+/// Begins a line. Levels deeper than eight are not indented further, so that no text grows without bound.
 fn line(out: &mut String, depth: usize) {
     out.push('\n');
     out.push_str(&"  ".repeat(depth.min(8)));

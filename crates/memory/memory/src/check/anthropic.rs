@@ -1,4 +1,4 @@
-//! The rules of Anthropic's messages.
+//! Checks a list in Anthropic's form: the roles, the order of results, and the pairs of server tools.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The blocks of Anthropic's messages, each by itself.
+//! Checks the blocks of Anthropic's messages, each by itself.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,7 @@ use crate::finding::Code;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
-/// What a member of a block has to be.
+/// The type of value that a member of a block has to have.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -235,7 +235,7 @@ fn role(kind: &str, role: Role, flaws: &mut Flaws) {
     }
 }
 
-/// Checks what a call asks for.
+/// Checks the input of a call.
 fn input(block: &Json, at: &Pointer, flaws: &mut Flaws) {
     let input = block.get("input");
     if input.is_some_and(Json::is_object) {

@@ -1,4 +1,4 @@
-//! The marks for Anthropic's cache: how many there are, where they stand, and in which order.
+//! Checks the marks for Anthropic's cache: how many there are, where they stand, and in which order.
 
 use serde_json::Value as Json;
 
@@ -14,7 +14,7 @@ const MARK: &str = "cache_control";
 
 /// A mark, and the block that it stands on.
 struct Mark<'l> {
-    /// The message; `None` in the request.
+    /// The index of the message; `None` if the mark stands outside the messages.
     at: Option<usize>,
     /// The place of the block.
     place: Pointer,

@@ -1,4 +1,4 @@
-//! The rules of OpenAI's chat.
+//! Checks the messages of a list of OpenAI's chat: their roles, contents, calls and ids.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! Anthropic's citations: either all documents of a request have them, or none.
+//! Checks Anthropic's citations: they are on for all documents of a request, or for none.
 
 use serde_json::Value as Json;
 

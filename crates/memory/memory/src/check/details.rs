@@ -1,4 +1,4 @@
-//! The rules about single messages and about the request. Rules about pairs and turns stand elsewhere.
+//! Checks the details of single messages and of the request. Other files check pairs of calls and results, and turns.
 
 use super::flaw::{Flaw, Flaws};
 use super::{

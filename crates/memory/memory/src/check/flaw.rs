@@ -1,4 +1,4 @@
-//! A fault that stands in single messages, and the edits that mend it.
+//! A flaw: a fault in single messages or in the request, with the edits that mend the fault.
 
 use crate::edit::Edit;
 use crate::finding::{Code, Finding};

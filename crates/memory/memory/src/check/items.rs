@@ -1,4 +1,4 @@
-//! The items of OpenAI's Responses, each by itself.
+//! Checks the items of OpenAI's Responses, each by itself.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Items of Responses that name one another: by their own ids, by calls, by approvals.
+//! Checks items of Responses that name one another: by their own ids, by calls, by approvals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     outputs(list, flaws);
 }
 
-/// Checks that no two items have one `id`.
+/// Checks that no two items have the same `id`.
 fn ids(list: &MessageList, flaws: &mut Flaws) {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, message) in list.messages().iter().enumerate() {

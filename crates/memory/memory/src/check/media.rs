@@ -1,4 +1,4 @@
-//! Images: how many there are, how large they are, and whether their stated type is right.
+//! Checks images: how many there are, how large they are, and whether their stated type is right.
 
 use accp_tokens::Medium;
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! Ids that join calls and results, and names of tools: how long they are, and of which characters.
+//! Checks the ids that join calls and results, and the names of tools: their lengths and their characters.
 
 use std::collections::BTreeMap;
 

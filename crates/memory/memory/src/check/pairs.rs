@@ -71,9 +71,9 @@ impl Pairs {
         pairs
     }
 
-    /// Returns the results that stand in the wrong place, by message and index of their calls. Such a call has no
-    /// other result, and no other call has its id. Of several results, the first one behind the call counts, or
-    /// else the first one.
+    /// Returns the results that stand in the wrong place, each under the message and the index of its call. The call
+    /// has no result in the right place, and no other call has its id. If several results name this id, the first one
+    /// behind the call counts, or else the first one of all.
     pub(crate) fn misplaced(&self, list: &MessageList) -> BTreeMap<(usize, usize), Stray> {
         let messages = list.messages();
         let mut asked: BTreeMap<Key<'_>, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The parts and calls of OpenAI's chat, each by itself.
+//! Checks the parts and calls of OpenAI's chat, each by itself.
 
 use serde_json::{Value as Json, json};
 
@@ -10,8 +10,8 @@ use crate::finding::Code;
 use crate::message::{ListMessage, Role};
 use crate::raw::{Pointer, PointerStep};
 
-/// The parts of each role, each with the member that it has to have. From the types of the package openai 3.57.0, of
-/// November 2026.
+/// The types of parts that messages of each role may have. From the types of the package openai 3.57.0, of November
+/// 2026.
 const USER: &[&str] = &["text", "image_url", "input_audio", "file"];
 const ASSISTANT: &[&str] = &["text", "refusal"];
 const OTHERS: &[&str] = &["text"];

@@ -1,4 +1,4 @@
-//! The rules of OpenAI's Responses.
+//! Checks a list of OpenAI's Responses: its ids and roles, and the place of reasoning items.
 
 use super::{ids, role};
 use crate::finding::{Code, Finding};

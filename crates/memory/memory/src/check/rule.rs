@@ -1,4 +1,4 @@
-//! What each provider refuses, where it says so, and how much of a thing it takes.
+//! What each provider refuses, where the provider says so, and the limits of a request.
 
 use crate::finding::Code;
 use crate::form::Form;
@@ -36,11 +36,11 @@ pub struct Rule {
     pub what: &'static str,
     /// Where the provider says so: its documentation, its official package, or an answer with status 400.
     pub source: &'static str,
-    /// Whether [`repair`](crate::repair()) can mend it: always, or where nothing is lost.
+    /// Whether [`repair`](crate::repair()) can mend the fault: always, or if nothing is lost by that.
     pub mended: bool,
 }
 
-/// How much of a thing a provider takes in one request.
+/// The limits of a provider: the most that it takes of each of these things in one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Most {
     /// Characters of an id that joins call and result.

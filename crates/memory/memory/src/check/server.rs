@@ -1,4 +1,4 @@
-//! Tools that Anthropic runs itself: call and result are blocks of one turn of the assistant.
+//! Pairs the calls and results of tools that Anthropic runs itself. Both are blocks in turns of the assistant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(crate) type At = (usize, usize);
 /// The blocks of server tools that do not pair.
 #[derive(Debug, Default)]
 pub(crate) struct ServerPairs {
-    /// Calls without a result, each with the message that comes too late for it.
+    /// Calls without a result, each with the first message that comes too late to have the result.
     pub(crate) missing: Vec<(At, usize)>,
     /// Results that answer no call.
     pub(crate) stray: Vec<(At, Why)>,

@@ -1,4 +1,4 @@
-//! What a request of Anthropic's says beside its messages: the budget of thoughts, sampling, the system prompt.
+//! Checks the settings of a request in Anthropic's form: the budget of thoughts, sampling, and the system prompt.
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use crate::raw::Pointer;
 
 /// The fewest tokens of a budget for thoughts.
 const BUDGET: f64 = 1_024.0;
-/// The least `top_p` that the provider takes beside thinking.
+/// The least `top_p` that the provider takes together with thinking.
 const TOP_P: f64 = 0.95;
 
 pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {

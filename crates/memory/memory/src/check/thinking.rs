@@ -1,4 +1,4 @@
-//! Where Anthropic's thoughts have to stand, and whether a list may end with the assistant.
+//! Checks where Anthropic's thoughts stand, and whether a list may end with the assistant.
 
 use serde_json::Value as Json;
 

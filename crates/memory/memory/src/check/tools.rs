@@ -1,4 +1,4 @@
-//! The tools of a request: their names and forms, how many there are, and which of them the model has to call.
+//! Checks the tools of a request: their names and forms, how many there are, and the tool that the model has to call.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn inner(tool: &Json) -> Option<(&'static str, &Json)> {
     inner.next()
 }
 
-/// Returns whether the program answers the tool. The provider's own tools have types of their own.
+/// Returns whether the program runs the tool, and not the provider. The provider's tools have other types.
 fn is_own(tool: &Json) -> bool {
     match &tool["type"] {
         Json::Null => tool.is_object(),

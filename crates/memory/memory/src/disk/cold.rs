@@ -35,7 +35,7 @@ pub enum ColdError {
     /// The file is not a store.
     #[error("{0}; take `cache/cold.accp` back from a copy, or give another root (`--root`)")]
     Foreign(#[source] StoreError),
-    /// A value is not there, or is not what it should be.
+    /// A value is missing or damaged.
     #[error(
         "value `{key}` of session {session} {what}; take `cache/cold.accp` back from a copy, or begin another session"
     )]
@@ -59,7 +59,7 @@ pub(crate) struct StoredStep {
     messages: usize,
     archived: usize,
     checkpoints: u64,
-    /// The list; `None` if it is the list of the step before with the new messages at its end.
+    /// The list; `None` if the list is that of the previous step with the new messages appended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     list: Option<Vec<StoredSlot>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -69,13 +69,13 @@ pub(crate) struct StoredStep {
     /// The files to write, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<StoredFile>,
-    /// Messages that the caller marked.
+    /// The messages that the caller marked as critical in this step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<usize>,
     /// Signs of drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     drift: Vec<DriftEvent>,
-    /// How many messages were said when a summary was written, if this step wrote one.
+    /// The number of messages in the conversation when this step wrote a summary. `None` if it wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summed_up: Option<usize>,
     /// How full the window was when the summary was written.
@@ -90,7 +90,7 @@ enum StoredSlot {
     /// The message of the conversation with this index.
     #[serde(rename = "said")]
     Original(usize),
-    /// What a step made, by its digest.
+    /// The message with this digest, which a tier made.
     Made(Hash),
 }
 
@@ -120,7 +120,7 @@ impl StoredFile {
     }
 }
 
-/// A session as it was kept.
+/// A session that was read from cold state.
 #[derive(Debug)]
 pub(crate) struct StoredSession {
     pub(crate) session: ListSession,
@@ -152,7 +152,7 @@ impl Cold {
         })
     }
 
-    /// Returns what was kept; `None` if the session has not begun.
+    /// Returns the stored session; `None` if the session has not begun.
     pub(crate) fn load(&mut self) -> Result<Option<StoredSession>, ColdError> {
         let keys = self.store.cold_keys(&self.side)?;
         let count = |start: &str| keys.iter().filter(|key| key.starts_with(start)).count();
@@ -219,7 +219,7 @@ impl Cold {
         }
     }
 
-    /// Keeps a step as a whole, and returns its files.
+    /// Stores a step, as a whole or not at all. Returns the files of the step.
     pub(crate) fn keep(
         &mut self,
         kept: Option<&StoredSession>,

@@ -1,4 +1,4 @@
-//! A session below its root: the list that a program gives goes in, and the list for the model comes out.
+//! A session that keeps its files below a root folder. A program gives its list, and gets the list for the model.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,16 @@ const COLD: &str = "cache/cold.accp";
 /// The file that processes lock, below the root.
 const LOCK: &str = "cache/.lock";
 
-/// A list that fits its window, and what was done for that.
+/// A list that fits its window, and what was done to make it fit.
 #[derive(Debug, Clone)]
 pub struct Compressed {
     /// The list.
     pub list: MessageList,
-    /// Tokens of the list that was given.
+    /// Tokens of the list that the program gave.
     pub before: u64,
-    /// Tokens of this list.
+    /// Tokens of [`list`](Self::list).
     pub after: u64,
-    /// How full the window was.
+    /// How full the window is with the new list.
     pub state: State,
     /// The tiers that acted.
     pub events: Vec<Event>,
@@ -44,16 +44,16 @@ pub struct Compressed {
     pub drift: Vec<DriftEvent>,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
-    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    /// The thoughts that the provider may refuse, because the messages before them have changed.
     pub bound: Vec<Finding>,
 }
 
-/// A session below its root.
+/// A session that keeps its files below a root folder.
 #[derive(Debug)]
 pub struct Context<F = Private> {
     root: PathBuf,
     work: PathBuf,
-    /// The root as commands in the texts of a list name it.
+    /// The root that commands in the texts of a list name; `None` if these commands name no root.
     named: Option<String>,
     id: SessionId,
     files: F,
@@ -73,11 +73,11 @@ struct LockedRoot {
 }
 
 impl Context<Private> {
-    /// Opens a session below a root. One process at a time has a root; the next one waits. If nothing was kept there
+    /// Opens a session below a root. One process at a time uses a root; the next one waits. If the root has no session
     /// yet, folders are made only when the first list is returned. Only their owner may use new files and folders.
     ///
     /// # Errors
-    /// When the root cannot be read or written, or what stands there is damaged.
+    /// When the root cannot be read or written, or its files are damaged.
     pub fn open(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
         Self::open_on(root, id, Private)
     }
@@ -85,7 +85,7 @@ impl Context<Private> {
     /// Opens a session that has begun. Makes no files if there is no such session.
     ///
     /// # Errors
-    /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
+    /// When there is no such session, the root cannot be read or written, or its files are damaged.
     pub fn open_existing(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
         let context = Self::open(root, id)?;
         context.begun()?;
@@ -94,8 +94,8 @@ impl Context<Private> {
 }
 
 impl<F: Files> Context<F> {
-    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test gives
-    /// `files` that fail. SQLite writes cold state without `files`.
+    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test can
+    /// give `files` that fail. SQLite writes cold state without `files`.
     ///
     /// ```
     /// use accp_memory::disk::Context;
@@ -117,7 +117,7 @@ impl<F: Files> Context<F> {
     /// ```
     ///
     /// # Errors
-    /// When the root cannot be read or written, or what stands there is damaged.
+    /// When the root cannot be read or written, or its files are damaged.
     pub fn open_on(
         root: impl Into<PathBuf>,
         id: SessionId,
@@ -137,23 +137,24 @@ impl<F: Files> Context<F> {
         Ok(context)
     }
 
-    /// Sets where relative paths of written files begin: the working folder of the agent's tools. Without it, they
-    /// begin where this process works.
+    /// Sets the working folder of the agent's tools, where relative paths of written files begin. Without this, such
+    /// paths begin in the working folder of this process.
     #[must_use]
     pub fn with_work(mut self, work: impl Into<PathBuf>) -> Self {
         self.work = work.into();
         self
     }
 
-    /// Sets the root that the commands in the texts of a list name. Without it, they name none, and take their own.
+    /// Sets the root that the commands in the texts of a list name. Without this, the commands name no root, and use
+    /// their default.
     #[must_use]
     pub fn with_root_in_commands(mut self, root: impl Into<String>) -> Self {
         self.named = Some(root.into());
         self
     }
 
-    /// Returns the paths of the files of the session, below the root: those that it has written, and those that the list
-    /// with which it began names.
+    /// Returns the paths of the files of the session, below the root. These are the files that the session has written,
+    /// and the files that the messages given to it name.
     pub(super) fn own_files(&self) -> BTreeSet<String> {
         let mut own = BTreeSet::new();
         if let Some(kept) = &self.kept {
@@ -163,8 +164,8 @@ impl<F: Files> Context<F> {
         own
     }
 
-    /// Returns whether a file below the root may be given to the model of the session: one of the session, and one that
-    /// no session writes. If nothing was kept below the root, no file belongs to another session.
+    /// Returns whether the model of the session may read a file below the root: a file of the session, or a file that
+    /// no session writes. If the root has no cold state, no file belongs to another session.
     pub(super) fn may_show(&self, path: &str) -> bool {
         let is_shared = Path::new(path).starts_with(INTERMEDIATE);
         is_shared || !self.is_there() || self.own_files().contains(path)
@@ -174,8 +175,8 @@ impl<F: Files> Context<F> {
         self.root.join(COLD).exists()
     }
 
-    /// Makes the missing folders, waits until no other process has the root, and reads what was kept. Returns whether
-    /// nothing was kept.
+    /// Makes the missing folders, waits until no other process uses the root, and reads the stored session. Returns
+    /// whether there is no stored session.
     fn hold(&mut self) -> Result<bool, ContextError> {
         let named = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
         let above = self.root.ancestors().take_while(named);
@@ -214,9 +215,9 @@ impl<F: Files> Context<F> {
         self.kept.as_ref().map(|kept| &kept.session)
     }
 
-    /// Compresses a list: the conversation as it grew, or the last list with what was said since.
+    /// Compresses a list: the whole conversation, or the last returned list with the new messages at its end.
     ///
-    /// The list that comes back is kept, with all files that it names, before this returns.
+    /// Before this returns, the new list and all files that it names are on the disk.
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit, and when a file
@@ -274,7 +275,7 @@ impl<F: Files> Context<F> {
         self.keep(form, &plan, vec![message], now)
     }
 
-    /// Takes a checkpoint of the list as it stands, and returns its number.
+    /// Takes a checkpoint of the current list, and returns the number of the checkpoint.
     ///
     /// # Errors
     /// When the session has not begun, or a file cannot be written.
@@ -287,7 +288,7 @@ impl<F: Files> Context<F> {
     /// the list of the session, and is returned.
     ///
     /// # Errors
-    /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
+    /// When the session has not begun, the messages marked as critical do not fit, or a file cannot be written.
     pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
         self.on_demand(options, OnDemand::Fresh)?;
         let list = self.begun()?.list();
@@ -320,7 +321,7 @@ impl<F: Files> Context<F> {
     /// Returns the session.
     ///
     /// # Errors
-    /// When it has not begun.
+    /// When the session has not begun.
     pub fn begun(&self) -> Result<&ListSession, ContextError> {
         let missing = || ContextError::missing(&self.root, &self.id);
         self.session().ok_or_else(missing)

@@ -1,4 +1,4 @@
-//! The errors of a session below its root.
+//! The errors of a session that keeps its files below a root folder.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::cold::ColdError;
 use crate::names::SessionId;
 use crate::plan::PlanError;
 
-/// Why there is no list.
+/// Why a call on a session failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -27,7 +27,7 @@ pub enum ContextError {
         /// What the system says.
         source: io::Error,
     },
-    /// A file is not what was written.
+    /// A file has other bytes than those that the session wrote.
     #[error(
         "{path}: the file is not what was written there (its SHA-256 differs); take it back from a copy, or remove it, \
          and it is written again"
@@ -36,7 +36,7 @@ pub enum ContextError {
         /// The path below the root.
         path: String,
     },
-    /// A file is there that the session did not write.
+    /// There is already a file at a path that the session is about to begin.
     #[error(
         "{path}: the session is about to begin this file, and it is there already; take `cache/cold.accp` back from a \
          copy if it is gone, or move the file away, or give another id (`--session`)"
@@ -60,10 +60,10 @@ pub enum ContextError {
     NoCheckpoint {
         /// The number that was asked for.
         number: u64,
-        /// How many there are.
+        /// How many checkpoints there are.
         of: u64,
     },
-    /// The session is not there.
+    /// There is no such session.
     #[error(
         "there is no session {id} below {root}; `accp context compress --session {id}` begins one"
     )]

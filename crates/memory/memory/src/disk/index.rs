@@ -1,4 +1,4 @@
-//! An index of archives and offloaded files, for finding again what left the list.
+//! An index of archives and offloaded files. A search in the index finds messages and results that left the list.
 //!
 //! The files are the source of truth. The index is made from the files, is brought up to date with them, and is made
 //! anew if its own file is torn.

@@ -1,4 +1,5 @@
-//! The files that the messages of a session name, as those of a session do that goes on with the list of another one.
+//! Finds the files that the messages of a session name. A session may continue with the list of another session. Then
+//! its messages name files of that session.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +24,8 @@ pub(super) fn named(session: &ListSession) -> BTreeSet<String> {
         for answer in &message.answers {
             let text = message.text_of(answer);
             if text.starts_with(HEADING) {
-                // A tool may have written a text of this form, so it opens no archive of another session.
+                // A tool may have written a text of this form. So the text counts only for offloaded files, and not
+                // for the archive of another session.
                 let file = path(&text, FILE);
                 found.extend(file.filter(|file| Path::new(file).starts_with(OFFLOADED)));
             }
@@ -38,7 +40,7 @@ pub(super) fn named(session: &ListSession) -> BTreeSet<String> {
     found
 }
 
-/// Returns what stands in a text behind the beginning of a line.
+/// Returns the rest of the first line that starts with `beginning`.
 fn path(text: &str, beginning: &str) -> Option<String> {
     let mut lines = text.lines();
     let path = lines.find_map(|line| line.strip_prefix(beginning))?;

@@ -1,4 +1,4 @@
-//! Lines of a file below the cache.
+//! Reads lines of a file below the cache.
 
 use std::fs;
 use std::io::Read as _;
@@ -137,7 +137,7 @@ pub fn read(
     Ok(Lines { text, of })
 }
 
-/// Returns whether a path has the form of one below the cache.
+/// Returns whether a path has the form of a path below the cache.
 pub(super) fn is_below(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     let is_below = parts.next() == Some(Component::Normal(CACHE.as_ref()))
@@ -145,7 +145,7 @@ pub(super) fn is_below(path: &str) -> bool {
     is_below && !path.contains(['\0', '\\'])
 }
 
-/// Reads a file, if its path stays below the cache, also behind links.
+/// Reads a file, if its path stays below the cache, also after links are followed.
 fn bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
     let outside = || ReadError::Outside {
         path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! Tools with which a model finds what left its list: `context_read`, `context_recover`, `context_status`.
 //!
-//! A program gives the [definitions](Tool::definition) to its model beside the definitions of its own tools. It
-//! passes the model's calls of these tools to [`call`].
+//! A program gives the [definitions](Tool::definition) to its model, together with the definitions of its own tools.
+//! The program passes the model's calls of these tools to [`call`].
 
 use std::path::Path;
 
@@ -147,7 +147,7 @@ impl Tool {
         })
     }
 
-    /// Returns the definition as the tools of a request have it.
+    /// Returns the definition in the form of an element of a request's `tools`.
     ///
     /// ```
     /// use accp_memory::Form;

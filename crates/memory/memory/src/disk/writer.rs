@@ -115,8 +115,8 @@ impl<'w, F: Files> Writer<'w, F> {
         self.sync(&self.with_folders(&self.root.join(CACHE)))
     }
 
-    /// Returns a path with the folders above it, up to the root. All of them are synced: a file is safe only if its
-    /// name in the folder is.
+    /// Returns a path with the folders above it, up to the root. All these folders are synced: a file is safe only if
+    /// its name in the folder is safe, too.
     fn with_folders(&self, path: &Path) -> BTreeSet<PathBuf> {
         path.ancestors()
             .filter(|at| !at.as_os_str().is_empty())
@@ -182,12 +182,12 @@ fn missing(
     Ok(Some(missing))
 }
 
-/// The files around a list.
+/// Looks up files on the disk for a plan.
 pub(super) struct DiskLookup<'h, F> {
     pub(super) root: &'h Path,
     pub(super) work: &'h Path,
     pub(super) files: &'h F,
-    /// The root as commands in the texts of a list name it.
+    /// The root that commands in the texts of a list name; `None` if these commands name no root.
     pub(super) named: Option<&'h str>,
 }
 

@@ -5,7 +5,7 @@ use crate::archive::Archived;
 use crate::parsed::Parsed;
 use crate::summary::{Content, Item, clipped};
 
-/// Longer evidence is cut.
+/// The most characters of evidence. Longer evidence is cut.
 const EVIDENCE: usize = 1_000;
 
 /// What a [`Judge`](crate::Judge) sees: one message of the assistant, and what came before it.
@@ -27,8 +27,8 @@ impl Case<'_> {
         Archived::of_parsed(self.message, None)
     }
 
-    /// Returns the conversation before the message, whether it stands in the list or not. The number of a message
-    /// is its index in the conversation.
+    /// Returns the whole conversation before the message, also the messages that left the list. The number of a
+    /// message is its index in the conversation.
     pub fn conversation(&self) -> Vec<Archived> {
         shown(self.archive)
     }

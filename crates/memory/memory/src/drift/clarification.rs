@@ -1,4 +1,4 @@
-//! The sign that the assistant asks for something that the archive answers.
+//! Judges whether the assistant asks for something that the archive answers.
 
 use std::collections::BTreeSet;
 
@@ -120,7 +120,7 @@ fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, Strin
     })
 }
 
-/// Returns a statement of the user that has all words of what is asked for, and gives a value.
+/// Returns a statement of the user that has all wanted words and gives a value.
 fn stated(
     wanted: &BTreeSet<String>,
     question: &Sentence,
@@ -154,8 +154,8 @@ fn tells(sentence: &Sentence) -> bool {
     !sentence.has(&WORDS.tells_not) && (words.any(names) || sentence.has(&WORDS.tells))
 }
 
-/// Returns whether a sentence is about the words that are asked for: they are several words, or the sentence is
-/// short.
+/// Returns whether a sentence that has the wanted words is surely about them: several words are wanted, or the sentence
+/// is short.
 fn specific(wanted: &BTreeSet<String>, says: &BTreeSet<String>) -> bool {
     wanted.len() > 1 || says.len() <= 6
 }

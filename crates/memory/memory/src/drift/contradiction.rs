@@ -1,4 +1,4 @@
-//! The sign that the assistant contradicts a decision: it says the opposite, or gives another value.
+//! Judges whether the assistant contradicts a decision: whether it says the opposite, or gives another value.
 
 use std::collections::BTreeSet;
 

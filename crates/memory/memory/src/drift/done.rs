@@ -1,4 +1,4 @@
-//! The sign that the assistant says the task is complete, but a deliverable is missing.
+//! Judges whether the assistant says that the task is complete although a deliverable is missing.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ words! {
     ends,
     /// Words that refer to the whole task.
     whole,
-    /// Words that make an end partial, conditional or still to come.
+    /// Words that say that the end is partial, conditional or in the future.
     parts,
     /// Verbs of a request for a file.
     makes,
@@ -81,8 +81,8 @@ fn files(case: &Case<'_>) -> Option<(usize, String)> {
     None
 }
 
-/// Returns whether the assistant may have written the file by a command: a block of code names the file, or a call
-/// that no table knows does.
+/// Returns whether the assistant may have written the file by a command. This is so if a block of code names the file,
+/// or a call whose tool no table knows.
 fn touched(case: &Case<'_>, file: &str) -> bool {
     let writes = Writes::default();
     let runs = |call: &ParsedCall| {

@@ -11,8 +11,8 @@ use crate::prose::may_be_english;
 /// once for each of the next six messages of the assistant. A judge that asks a model returns no sign if the model
 /// does not answer.
 ///
-/// The judge in this example knows one more sentence of a model that has lost its task. It is added to the judges by
-/// words:
+/// The judge in this example knows one more sentence of a model that has lost its task. The program adds this judge to
+/// the judges by words:
 ///
 /// ```
 /// use accp_memory::{Case, Indicator, Judge, LEXICAL, Sign};

@@ -1,4 +1,4 @@
-//! The indicators of drift, and what the log says of a sign.
+//! The indicators of drift, and the entry of the log for a sign.
 
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Severity {
     }
 }
 
-/// A sign of drift, as the log has it.
+/// A sign of drift, as the log records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftEvent {
     /// The time, with its zone.

@@ -1,4 +1,4 @@
-//! The sign that a constraint of the archive is missing from the list.
+//! Judges whether a constraint of the archive is missing from the list.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The noun phrases of a sentence, by their articles.
+//! Finds the noun phrases of a sentence by the articles before them.
 
 words! {
     "noun_phrases.json";

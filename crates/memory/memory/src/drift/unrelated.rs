@@ -1,4 +1,4 @@
-//! The sign that the assistant does something that shares hardly any word with the task.
+//! Judges whether the assistant does something that shares hardly any word with the task.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A request for a change, after which nothing was changed.
+//! Finds a request for a change after which the assistant has changed nothing.
 
 use serde_json::Value as Json;
 

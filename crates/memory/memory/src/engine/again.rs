@@ -8,7 +8,7 @@ use super::mark::{self, Lines};
 
 /// The tokens that a reference has to save, not counting its own tokens.
 const WORTH: usize = 40;
-/// A single line is hard to follow, so a reference to one has to save more.
+/// A reference to a single line is hard to follow, so such a reference has to save this many tokens.
 const WORTH_OF_ONE: usize = 150;
 /// How many places of a line are tried as the beginning of repeated lines, the newest first.
 const PLACES: usize = 40;

@@ -1,4 +1,5 @@
-//! The words of persons in a summary: whole where there is room, or else their beginnings, each with a mark.
+//! Shows the requests of persons in a summary. If a request does not fit as a whole, the summary shows its beginning
+//! and a mark for the rest.
 
 use super::Memory;
 use super::mark::{Lines, MESSAGE, TOOL};
@@ -17,10 +18,10 @@ const COMMON: u64 = 50;
 type Forms = Vec<(String, u64)>;
 
 impl Memory {
-    /// Returns requests as a summary shows them, in at most `most` tokens. If they do not all fit, the newest one
-    /// stays whole before the others do, then the first one, then the newer ones before the older ones. Of each of
-    /// the rest, the first lines stay, and a mark names the other ones. If there is not even room for these marks,
-    /// the oldest requests have one mark together.
+    /// Returns requests as a summary shows them, in at most `most` tokens. If they do not all fit, the newest request
+    /// gets room first, then the first request, then the others from new to old. A request without enough room keeps
+    /// its first lines, and a mark names the other lines. If there is not even room for these marks, the oldest
+    /// requests have one mark together.
     pub(super) fn requests(&self, asked: &[&Item], most: u64) -> String {
         let whole = asked.iter().map(|item| {
             let quoted = quoted(&item.text);
@@ -104,7 +105,7 @@ fn fitting(forms: &[Forms], most: u64) -> Vec<usize> {
         .chain(none)
         .find(|shown| tokens(shown) <= most);
     let mut shown = found.unwrap_or_else(|| others(&[], CUT.len()));
-    // What room is left goes to longer forms.
+    // The room that is left goes to longer forms.
     let mut used = tokens(&shown);
     for at in [newest, 0].into_iter().chain((1..newest).rev()) {
         let Some((forms, now)) = forms.get(at).zip(shown.get_mut(at)) else {
@@ -120,9 +121,9 @@ fn fitting(forms: &[Forms], most: u64) -> Vec<usize> {
     shown
 }
 
-/// Returns the first lines of a request, in at most this many characters, and the mark for the other ones. `read` is
-/// the text whose lines the mark counts. It differs from the text of the request where that has a mark for a block of
-/// an earlier request, or where the message has a name or a picture.
+/// Returns the first lines of a request, in at most this many characters, and the mark for the other lines. The mark
+/// counts the lines of `read`. This text differs from `text` if `text` has a mark for a block of an earlier request, or
+/// if the message has a name or a picture.
 fn beginning(name: &str, text: &str, read: &str, characters: usize) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut room = characters;
@@ -208,7 +209,7 @@ mod tests {
         };
         let all = [forms(300), forms(200), forms(30), forms(200)];
         assert_eq!(fitting(&all, 900), [0, 0, 0, 0]);
-        // The first one is whole, too, and the other one has more than a mark.
+        // The newest and the first request are whole, and the second one has more than a mark.
         assert_eq!(fitting(&all, 600), [0, 3, 0, 0]);
         assert_eq!(fitting(&all, 400), [1, 2, 0, 0]);
         assert_eq!(fitting(&all, 10), [6, 6, 6, 6]);

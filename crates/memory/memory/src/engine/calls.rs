@@ -1,5 +1,5 @@
-//! Calls that are made again, and calls of `memory_read`. The result of a later call supersedes the result of the same
-//! earlier one.
+//! Calls that are made again, and calls of `memory_read`. If the same call is made again, the later result supersedes
+//! the earlier one.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,8 @@ use crate::message::ListMessage;
 /// The place of a result: the index of its message, and its number there.
 pub(super) type Place = (usize, usize);
 
-/// The lines that a call of the tool asks for: the name of a result or of a message, the first line and the last one.
+/// The lines that a call of `memory_read` asks for: the name of a result or of a message, the first line and the last
+/// line.
 pub(super) type Asked = (String, usize, usize);
 
 /// The calls of a list, and which of their results are superseded.
@@ -22,7 +23,7 @@ pub(super) struct Calls {
     /// The newest result of each call, by name and arguments.
     newest: HashMap<String, Place>,
     superseded: BTreeSet<Place>,
-    /// What the newest call with an id asks for, if that is a call of the tool.
+    /// For the id of a call, the lines that the newest call with this id asks for, if that is a call of `memory_read`.
     asked: HashMap<String, Asked>,
 }
 
@@ -55,13 +56,13 @@ impl Calls {
         self.superseded.contains(&place)
     }
 
-    /// Returns what the call with this id asks for, if it is a call of the tool.
+    /// Returns the lines that the call with this id asks for, if it is a call of `memory_read`.
     pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
         self.asked.get(id).filter(|_| !id.is_empty())
     }
 }
 
-/// Returns what a call asks for, if it is a call of the tool.
+/// Returns the lines that a call asks for, if it is a call of `memory_read`.
 fn asked(tool: &str, arguments: &Json) -> Option<Asked> {
     if tool != TOOL {
         return None;

@@ -1,4 +1,4 @@
-//! Results that lose lines: which lines stay, and the marks between them.
+//! Cuts lines out of results: chooses the lines that stay, and puts marks in place of the others.
 
 use std::collections::BTreeSet;
 

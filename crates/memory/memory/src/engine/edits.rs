@@ -35,14 +35,14 @@ impl Edits {
         }
     }
 
-    /// Returns whether the result of a call shows text of a file that an edit may have to match exactly. There are
-    /// such edits if a tool of the request or an earlier call takes the text that it replaces.
+    /// Returns whether the result of a call shows text of a file that an edit may have to match exactly. There may be
+    /// such edits if a tool of the request, or an earlier call, has the text to replace as an argument.
     pub(super) fn quotes(&self, list: &MessageList, id: &str) -> bool {
         self.files.contains(id) && (self.has_replaced || matches(list.tools()))
     }
 }
 
-/// Returns whether a tool takes the text that it replaces.
+/// Returns whether a tool has an argument for the text to replace.
 fn matches(tools: &Json) -> bool {
     let mut tools = tools.as_array().into_iter().flatten();
     tools.any(|tool| {

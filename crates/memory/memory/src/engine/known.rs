@@ -72,11 +72,11 @@ pub(super) struct Known {
     pub(super) is_system: bool,
     /// Whether the agent speaks.
     pub(super) is_agent: bool,
-    /// Whether it has a thought that is bound to what stands before it.
+    /// Whether it has a thought that the provider binds to the exact list before it.
     pub(super) is_bound: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) results: Vec<KnownResult>,
-    /// The message as it was given. A list gives it anew after a restart.
+    /// The message as it was given; `None` after a restart until a list gives it.
     #[serde(skip)]
     pub(super) given: Option<ListMessage>,
     /// The message as it was given and as it is sent, if they differ.
@@ -93,7 +93,7 @@ pub(super) struct KnownResult {
     /// The form that the result got when it entered the list; `None` if that is the text as it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first: Option<String>,
-    /// The text in the list, if lines have left.
+    /// The text in the list; `None` if no lines were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     now: Option<String>,
     /// Whether the marks count the lines of the text after its long lines were split.
@@ -105,7 +105,7 @@ pub(super) struct KnownResult {
     /// The lines of a text inside the result's JSON. Made when they are first needed.
     #[serde(skip)]
     inner: OnceLock<Option<String>>,
-    /// The text as given, and where it stands in its message. A list gives both anew after a restart.
+    /// The text as given, and its place in the message; `None` after a restart until a list gives them.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
     /// The id of the result's call; empty if there is none.
@@ -205,8 +205,8 @@ impl Known {
         self.given.is_none()
     }
 
-    /// Adds from a list what the remembered state lacks. Returns false if the message has another number of results
-    /// there: the program now names other speakers whose messages are results.
+    /// Adds the texts that the remembered state lacks, from the message of a list. Returns false if this message has
+    /// another number of results. Then the program now names other speakers whose messages are results.
     pub(super) fn complete(&mut self, message: &ListMessage, given: Vec<Given>) -> bool {
         if given.len() != self.results.len() {
             return false;
@@ -332,7 +332,7 @@ impl KnownResult {
         &self.call
     }
 
-    /// Gives the text back as it was.
+    /// Makes the list show the text as it was given.
     pub(super) fn reset(&mut self) {
         self.first = None;
         self.now = None;

@@ -20,7 +20,8 @@ const SUMMARY: u64 = 10;
 const REQUESTS: u64 = 40;
 /// The tokens of the head and the headings of a summary, which come in addition to its texts.
 const SEAM: u64 = 80;
-/// How many characters of each message a summary shows: the first of these numbers with which all messages fit.
+/// A summary shows this many characters of each message. It takes the first of these numbers with which all messages
+/// fit.
 const CHARACTERS: [usize; 5] = [400, 240, 120, 60, 30];
 
 impl Memory {
@@ -105,7 +106,7 @@ impl Memory {
     /// the messages before have left.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
         self.above = Above::default();
-        // What stands before these messages, and what was given before them.
+        // The tokens before these messages: as they were given, and as they are sent.
         let before = self.state.messages.iter().take(end);
         let mut given_tokens: u64 = before.clone().map(|known| known.tokens).sum();
         let system = before.filter(|known| known.is_system);
@@ -156,7 +157,7 @@ impl Memory {
     fn summed_up(&self, all: &[Parsed], end: usize, most: u64, room: u64) -> Left {
         let count = |text: &str| self.counter.count(text) as u64;
         let typed = typed(all);
-        // If only agents speak, the first of them gives the task.
+        // If only agents speak, the first of their messages gives the task.
         let first = all.iter().find(|one| one.role != Role::System);
         let typed = match first {
             Some(first) if typed.is_empty() => vec![Item::whole(first)],

@@ -52,7 +52,7 @@ fn wrap(mut line: &str, out: &mut String) {
 fn laid_out(json: &str) -> String {
     let wide = wide(json);
     let mut out = String::with_capacity(json.len() * 2);
-    // Whether each value around the place is wide, and how many of them are.
+    // For each value that encloses the token, whether the value is wide; and the number of wide ones.
     let mut around: Vec<bool> = Vec::new();
     let mut depth = 0;
     for (at, token) in (Tokens { json, at: 0 }) {

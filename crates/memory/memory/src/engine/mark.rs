@@ -66,7 +66,7 @@ pub(super) struct Named {
     pub(super) to: usize,
 }
 
-/// What stands behind the name of a result in the two kinds of marks.
+/// The words that follow the name of a result, one for each kind of mark.
 const LEFT_OUT: &str = " left out; ";
 const AGAIN: &str = " again, from \"";
 

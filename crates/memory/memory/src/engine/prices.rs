@@ -1,4 +1,4 @@
-//! What a provider bills for tokens that its cache has, and for those that it does not have.
+//! What a provider bills for tokens that its cache has, and for tokens that its cache does not have.
 
 /// The prices of a provider, relative to the price of an input token without any cache, and the limits of its cache.
 ///
@@ -37,8 +37,8 @@ pub struct PricesError {
 }
 
 impl Prices {
-    /// Returns prices with these for a token that is read from the cache, and for a token that is stored there. The
-    /// limits of the cache are those of [`default`](Self::default).
+    /// Returns prices: `read` for a token that is read from the cache, and `write` for a token that is stored there.
+    /// The limits of the cache are those of [`default`](Self::default).
     ///
     /// # Errors
     /// When a price is negative, infinite or not a number.
@@ -117,8 +117,8 @@ impl Prices {
 
 impl Prices {
     /// Returns whether a list that is shorter by this many tokens pays for the cache steps that it may lose. In each
-    /// request, the cache may keep up to one step less of it than of the longer list, or up to one step more. The sum
-    /// of these differences spreads like a random walk.
+    /// request, the cache may keep up to one step less of the shorter list than of the longer list, or up to one step
+    /// more. The sum of these differences spreads like a random walk.
     pub(super) fn covers_steps(&self, saved: u64) -> bool {
         if self.step <= 1 {
             return true;

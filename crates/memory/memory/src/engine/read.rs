@@ -13,8 +13,8 @@ use crate::ranked::{Searched, search};
 pub struct Found {
     /// The name of the result or of the message, as [`Memory::read`] takes it.
     pub name: String,
-    /// The first and the last line, from 1. If the list has the result in another form than it was given, these are
-    /// all lines of the result.
+    /// The first and the last line, from 1. If the list has the result in another form than the given one, these are
+    /// the first and the last line of the whole result.
     pub lines: (usize, usize),
     /// The text that was found, as it was given: at most 30 lines, and only a part of a line that is over 8 KiB.
     pub text: String,
@@ -105,7 +105,8 @@ impl Memory {
         found.collect()
     }
 
-    /// Returns the text of the result or the message with this name, whose lines marks count; `None` if there is none.
+    /// Returns the text of the result or the message with this name. Marks count the lines of this text. `None` if
+    /// nothing has this name.
     pub(super) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         let results = self.state.messages.iter().flat_map(|known| &known.results);
         let mut named = results.filter(|known| known.name == name);

@@ -1,4 +1,4 @@
-//! Keeps references to lines true: they name lines that stand in the list, or else how to read them.
+//! Keeps references to lines true. If a line that a reference names was cut, the reference says how to read the line.
 
 use std::collections::HashMap;
 

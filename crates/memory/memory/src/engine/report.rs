@@ -3,7 +3,7 @@
 /// What a memory did to a list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
-    /// The tokens of the list as it was given, as a provider bills them.
+    /// The tokens of the given list, as a provider bills them.
     pub given: u64,
     /// The tokens of the list to send, with the definition of the tool if that is needed.
     pub sent: u64,
@@ -15,9 +15,9 @@ pub struct Report {
     pub settled: usize,
     /// The results among the new messages that got a cheaper form.
     pub forms: Vec<Formed>,
-    /// Those of [`forms`](Self::forms) that show only their ends, because they are large.
+    /// The results in [`forms`](Self::forms) that show only their ends, because they are large.
     pub cut: Vec<Formed>,
-    /// The change of what was sent before, if there was one.
+    /// The change to messages that were sent before; `None` if there was no change.
     pub step: Option<Step>,
     /// The messages before this index have left the list, except system messages
     /// ([`Promise::Window`](crate::Promise::Window)). One message of the user takes their place and sums them up. 0
@@ -37,13 +37,13 @@ pub struct Formed {
     pub message: usize,
     /// The name of the result in marks: the id of its call if that is short, or its number among the results.
     pub result: String,
-    /// Its tokens as it was given.
+    /// The tokens of the result as it was given.
     pub before: u64,
-    /// Its tokens in the list.
+    /// The tokens of the result in the list to send.
     pub after: u64,
 }
 
-/// A change of what was sent before.
+/// A change to messages that were sent before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Why the step was made.

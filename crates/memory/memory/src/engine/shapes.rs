@@ -153,7 +153,7 @@ impl Shape {
     }
 }
 
-/// Returns the words for a place of a result: the member there, if it has a name.
+/// Returns the words that name a place of a result. `key` is the name of the member at this place, if it has a name.
 pub(super) fn place(key: Option<&str>, name: &str) -> String {
     match key {
         Some(key) => format!("{key} of result {name}"),

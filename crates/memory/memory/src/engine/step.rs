@@ -1,4 +1,4 @@
-//! Steps, which change what was sent before: when a step is made, and what leaves.
+//! Steps, which change messages that were sent before: when a step is made, and which results are cut.
 
 use time::OffsetDateTime;
 
@@ -17,7 +17,7 @@ const SHORT: u64 = 1_000;
 const FORCED: u64 = 300;
 /// The results of this many newest messages stay whole, unless the window needs the room.
 const NEWEST: usize = 10;
-/// The most turns that are expected. As many turns are expected as there were so far, but no more than these.
+/// A conversation is expected to have as many more turns as it has had so far, but at most this many.
 const TURNS: u64 = 30;
 
 /// A paid step has to save this many times its cost, because nobody knows how many turns are left.
@@ -342,8 +342,8 @@ impl Memory {
         step
     }
 
-    /// Counts what the request costs, and what the given list would have cost. The cache has `kept` tokens of the list that is
-    /// sent.
+    /// Counts what the request costs, and what the given list would have cost. The cache has `kept` tokens of the list
+    /// that is sent.
     fn account(&mut self, kept: u64, is_cold: bool) {
         let cost = |tokens: u64, kept: u64| {
             let kept = kept.min(tokens);

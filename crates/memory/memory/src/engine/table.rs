@@ -1,5 +1,5 @@
-//! Writes the JSON of a result with its records by position. A reader understands the new JSON without any
-//! explanation.
+//! Rewrites the JSON of a result, so that records do not repeat their keys: their values stand by position under common
+//! columns. A reader understands the new JSON without any explanation.
 
 use accp_recordings::read_json;
 use serde_json::{Map, Value as Json, json};
@@ -33,7 +33,7 @@ pub(super) fn by_position(text: &str, name: &str, shapes: &Shapes) -> Option<Str
         own: Shapes::default(),
     };
     let written = writer.whole(&json);
-    // White space alone around the value is layout.
+    // If there is only white space around the value, it is layout and is left out.
     Some(if before.trim().is_empty() && behind.trim().is_empty() {
         written.to_string()
     } else {

@@ -1,10 +1,10 @@
-//! The JSON of a result, which may have words before and behind it.
+//! Finds the JSON of a result, which may have words before and behind it.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// A value in fewer bytes is part of the words around it.
+/// A value with fewer bytes than this counts as part of the words around it.
 const SHORT: usize = 40;
 
 /// Returns the place of the JSON in a result: an object or an array. The JSON is the whole text, or else the longest

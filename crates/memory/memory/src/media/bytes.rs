@@ -14,7 +14,8 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, ANY);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, ANY);
 /// How many characters of base64 are read first: enough for the size of nearly every picture. A multiple of 4.
 const HEAD: usize = 4_096;
-/// Characters of base64 by which a text is recognised. A multiple of 4.
+/// How many first characters show whether a text is base64, and of what. A shorter text does not count as base64. A
+/// multiple of 4.
 const LEAST: usize = 64;
 
 /// Where bytes are.
@@ -32,7 +33,8 @@ pub(super) enum Bytes<'t> {
 }
 
 impl<'t> Bytes<'t> {
-    /// Reads a text that is an address or has the bytes. `is_data` says that a text without a data URL has the bytes.
+    /// Reads a text that is an address or has the bytes. If `is_data` is true, a text that is not a data URL has the
+    /// bytes; otherwise it is an address.
     pub(super) fn of(text: &'t str, is_data: bool) -> Self {
         let text = text.trim();
         if let Some((head, base64)) = data_url(text) {
@@ -100,7 +102,8 @@ impl<'t> Bytes<'t> {
     }
 }
 
-/// Returns what stands before and behind the comma of an address with bytes. The name of a file may have commas, too.
+/// Returns the parts of a data URL before and after the comma. The first part may name a file, and this name may have
+/// commas, too.
 fn data_url(text: &str) -> Option<(&str, &str)> {
     let (scheme, url) = text.split_once(':')?;
     let mark = |head: &str| {

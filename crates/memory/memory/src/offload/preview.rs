@@ -1,4 +1,4 @@
-//! What is shown of a result that left: its first lines, lines that look like errors, and its last lines.
+//! The preview of a result that left the list: its first lines, lines that look like errors, and its last lines.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ const LONG: u64 = 4_000;
 const LAST: usize = 3;
 /// Stands at the end of a line that was cut.
 const CUT: &str = " [cut]";
-/// A shorter run of digits of base64 is shown.
+/// A run of base64 digits with fewer bytes than this is shown as it is.
 const RUN: usize = 64;
 /// Parts of words in lines about a failure, in lower case.
 const SIGNS: [&str; 14] = [

@@ -1,4 +1,5 @@
-//! Thoughts of a model that are bound to the exact list before them: Anthropic refuses them behind another one.
+//! Thoughts of a model that are bound to the exact list before them. Anthropic refuses such a thought if the list
+//! before it has changed.
 
 use serde_json::Value as Json;
 
@@ -10,8 +11,8 @@ use crate::raw::{Pointer, replaced};
 use crate::session::{Slot, SlotKind};
 
 impl Planner<'_> {
-    /// Leaves out the thoughts behind the first message that differs from the list as it stood. The turn under way keeps
-    /// its thoughts, because the provider wants them there.
+    /// Leaves out the thoughts behind the first message that differs from `stood`, the list before the plan. The
+    /// current turn keeps its thoughts, because the provider requires them there.
     pub(super) fn leave_out_thoughts(&mut self, stood: &[Slot]) {
         let form = self.session.form;
         let slots = &self.draft.slots;
@@ -30,7 +31,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns a finding for each message with a thought that stands behind another list than it was thought behind.
+/// Returns a finding for each message with a thought, if the messages before it have changed.
 pub(super) fn bound(form: Form, stood: &[Slot], slots: &[Slot]) -> Vec<Finding> {
     let first = changed(stood, slots);
     let behind = slots.iter().enumerate().skip(behind(stood, slots));
@@ -47,15 +48,15 @@ pub(super) fn bound(form: Form, stood: &[Slot], slots: &[Slot]) -> Vec<Finding> 
     bound.collect()
 }
 
-/// Returns the first message that differs from the list as it stood.
+/// Returns the index of the first message that differs from `stood`, the list before the plan.
 fn changed(stood: &[Slot], slots: &[Slot]) -> usize {
     let pairs = stood.iter().zip(slots);
     let same = pairs.take_while(|(one, other)| one.message.digest() == other.message.digest());
     same.count()
 }
 
-/// Returns the first message that stands behind a change. The thoughts of a message stand before its own calls, so those
-/// of the first message that was cut still stand behind the same list.
+/// Returns the index of the first message whose thoughts stand behind a change. If the first changed message was only
+/// cut, its own thoughts do not: they stand before its calls, and before them nothing has changed.
 fn behind(stood: &[Slot], slots: &[Slot]) -> usize {
     let first = changed(stood, slots);
     let is_cut = slots
@@ -64,7 +65,7 @@ fn behind(stood: &[Slot], slots: &[Slot]) -> usize {
     first + usize::from(is_cut)
 }
 
-/// Returns whether a person speaks in a message, which is more than results of calls.
+/// Returns whether a message of the user has something other than results of calls.
 fn speaks(message: &ListMessage) -> bool {
     let is_result = |block: &Json| block["type"] == "tool_result";
     let blocks = message.blocks();

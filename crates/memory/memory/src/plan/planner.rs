@@ -35,10 +35,10 @@ pub(super) struct Planner<'p> {
     /// The whole conversation.
     pub(super) all: Vec<Parsed>,
     pub(super) draft: Draft,
-    /// Tokens beside the list.
+    /// The tokens that a model reads outside the list.
     beside: u64,
     before: u64,
-    /// Whether something was said since the last list.
+    /// Whether the given list has new messages.
     has_news: bool,
     events: Vec<Event>,
     pub(super) drift: Vec<DriftEvent>,
@@ -120,12 +120,12 @@ impl<'p> Planner<'p> {
         self.draft.slots.push(slot);
     }
 
-    /// Returns the tokens of the list.
+    /// Returns the tokens of the list, and those that a model reads outside the list.
     pub(super) fn total(&self) -> u64 {
         self.draft.tokens.iter().sum::<u64>() + self.beside
     }
 
-    /// Returns the tokens beside the list.
+    /// Returns the tokens that a model reads outside the list.
     pub(super) fn beside(&self) -> u64 {
         self.beside
     }
@@ -165,7 +165,8 @@ impl<'p> Planner<'p> {
         self.inputs(hooks);
         self.media(hooks);
         self.summarise(hooks)?;
-        // A search finds an input that left the list in the archive: the file may change later.
+        // The input that was cut goes into the archive, so that a search finds it there. The file that the call
+        // wrote may change later.
         if self.draft.has_cut_inputs {
             self.archive();
         }
@@ -277,7 +278,7 @@ impl<'p> Planner<'p> {
             .push((message, place.covers.clone(), place.kind));
     }
 
-    /// Replaces the whole list. `made` is the message in it that is new.
+    /// Replaces the whole list. `made` is the only message in it that was made now.
     pub(super) fn rearrange(&mut self, slots: Vec<Slot>, made: &Slot) {
         self.draft.slots.clear();
         self.draft.tokens.clear();
@@ -337,7 +338,7 @@ impl<'p> Planner<'p> {
         self.draft.archived = self.all.len();
     }
 
-    /// Keeps the list as it stands in a checkpoint.
+    /// Stores the current list in a checkpoint.
     pub(super) fn checkpoint(&mut self) {
         self.draft.checkpoints += 1;
         let number = self.draft.checkpoints;

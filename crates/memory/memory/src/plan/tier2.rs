@@ -9,9 +9,9 @@ use crate::hooks::Hooks;
 use crate::truncate::{HEADING, Persisted, persisted, truncate};
 use crate::writes::{Write, reported};
 
-/// An input with more tokens is large.
+/// An input with more tokens than this is large.
 const INPUT: u64 = 1_000;
-/// Inputs of the newest turns stay.
+/// The inputs of this many newest turns stay.
 const NEWEST: usize = 2;
 
 /// A call whose input is on disk.
@@ -58,7 +58,7 @@ impl Planner<'_> {
         self.keep_if(act, goal, hooks);
     }
 
-    /// Says how a reader gets a message of the list as it was said.
+    /// Returns a text that tells a reader how to get the original of a message in the list.
     fn reads(&self, slot: usize) -> String {
         let commands = &self.commands;
         let covers = self.draft.slots[slot].covers.first();
@@ -98,7 +98,7 @@ impl Planner<'_> {
                 }
                 let success = self.result(slot, &call.id).and_then(reported);
                 let read = |path: &str| self.lookup.written(path);
-                // A report says what the file was then. A later call may have written over it.
+                // A report says what the file was at that time. A later call may have overwritten the file.
                 let is_over = || {
                     let later = paths.iter().filter(|(place, _)| *place > (at, index));
                     later

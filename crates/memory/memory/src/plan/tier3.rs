@@ -16,7 +16,8 @@ use crate::unit::{Unit, last};
 
 /// The largest share of a window for the summary without the requests of the user, in percent.
 const SUMMARY: u64 = 20;
-/// The largest share of a window for a summary whose obligations and decisions need no more, in percent.
+/// The largest share of a window for the usual summary, in percent. If constraints and decisions need more room, a
+/// summary may be larger.
 const USUAL: u64 = 10;
 /// The share of a window that a list may have after a summary, in percent. It is lower if the other tiers act below
 /// it, and higher if the requests need more. With a lower share, summaries are rarer, and each summary makes a
@@ -26,9 +27,10 @@ const GOAL: u64 = 50;
 const WHOLE: u64 = 65;
 /// The largest share of a window for the requests of the user, in percent.
 const REQUESTS: u64 = 50;
-/// The largest share of a window for the newest request and all since then, if they stay in any case, in percent.
+/// The newest request and the messages since then stay in any case if they take at most this share of a window, in
+/// percent.
 const NEWEST: u64 = 25;
-/// How many more times a summary is written to keep more or fewer turns beside it.
+/// How many more times a summary is written at most, each time with more or fewer turns that stay in the list.
 const TRIES: usize = 4;
 /// How many tokens a summary may gain where it is put into its message, because tokens do not add up exactly.
 const SEAM: u64 = 2;
@@ -42,7 +44,7 @@ struct Most {
     usual: u64,
     /// The limit that leaves room for the next turns.
     good: u64,
-    /// All the room that is left beside the messages that have to stay.
+    /// All the room that the messages that have to stay do not take.
     left: u64,
 }
 
@@ -55,8 +57,8 @@ impl Planner<'_> {
         if total < limit {
             return Ok(());
         }
-        // The newest turn stays, and so do system messages. If there is no room for a summary beside them, results
-        // of the newest turn leave too.
+        // The newest turn stays, and so do system messages. If they leave no room for a summary, results of the
+        // newest turn leave, too.
         let least = self.least(&self.units()) + window.tokens_at(SUMMARY);
         if least > window.room() && total > window.room() {
             self.results_that_do_not_fit(least - window.room(), hooks);
@@ -105,7 +107,7 @@ impl Planner<'_> {
     fn sum_up(&mut self, goal: u64) -> Result<bool, PlanError> {
         let window = self.options.window;
         let units = self.units();
-        // The newest turn stays in any case. The summary gets the room that is left beside it.
+        // The newest turn stays in any case. The summary gets the room that this turn leaves.
         let least = self.least(&units);
         let left = window.room().saturating_sub(least);
         let most = Most {
@@ -167,8 +169,8 @@ impl Planner<'_> {
         self.beside() + self.tokens_in(stay.map(|(_, unit)| unit))
     }
 
-    /// Returns the index of the first unit that has to stay: the newest turn, and before it what the user asked for last,
-    /// if all since then is short.
+    /// Returns the index of the first unit that has to stay: the newest request of the user, if this request and all
+    /// messages after it are short; otherwise the newest turn.
     fn must_stay(&self, units: &[Unit]) -> usize {
         let newest = self.last(units);
         let asks = |unit: &Unit| {
@@ -183,14 +185,14 @@ impl Planner<'_> {
         let asked = units[..newest].iter().rposition(asks);
         let most = self.options.window.tokens_at(NEWEST).min(self.goal() / 2);
         let is_short = |asked: &usize| self.tokens_in(&units[*asked..]) <= most;
-        // Something has to be left that can leave.
+        // Before the request, there must be a unit that can leave.
         let leaves = |asked: &usize| units[..*asked].iter().any(|unit| !unit.is_system);
         let asked = asked.filter(|asked| leaves(asked) && is_short(asked));
         asked.unwrap_or(newest)
     }
 
-    /// Returns the index of the newest unit that has to stay, with all units after it. What was put back at the end of
-    /// the list is no turn: it stays, and the turn before it stays, too.
+    /// Returns the index of the newest turn. A message that was put back at the end of the list does not count as a
+    /// turn: it stays, and the turn before it stays, too.
     pub(super) fn last(&self, units: &[Unit]) -> usize {
         let is_put_back = |unit: &Unit| {
             let slots = &self.draft.slots[unit.messages.clone()];

@@ -1,4 +1,4 @@
-//! After a summary: does the model still know its task? (CTX-36 to CTX-44)
+//! Watches after a summary whether the model still knows its task, and puts lost messages back (CTX-36 to CTX-44).
 
 use std::collections::BTreeSet;
 

@@ -6,9 +6,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::policy::{Kind, Message};
 
-/// Returns a message as the program of `agent` has it in a list of OpenAI chat. The agent's own messages are the
-/// assistant's, and all others are the user's. `foreign` has the calls of other agents; their results are the user's,
-/// too.
+/// Returns a message as the program of `agent` has it in a list of OpenAI chat. The agent's own messages get the role
+/// `assistant`, and messages of other speakers the role `user`. `foreign` has the calls of other agents. Results of
+/// these calls get the role `user`, too.
 pub(super) fn as_chat(
     message: &Message,
     agent: &str,

@@ -1,4 +1,4 @@
-//! The tiers as a policy of accp-context, for the instrument that measures policies on recorded conversations.
+//! The tiers as a [`policy`](crate::policy), so that the lab can measure them on recorded conversations.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -76,7 +76,7 @@ pub fn window(name: &str) -> Option<u64> {
     options(name).map(|options| options.size)
 }
 
-/// What a name says.
+/// The options in the name of a policy.
 #[derive(Debug, Clone, Copy)]
 struct Options {
     size: u64,
@@ -84,7 +84,7 @@ struct Options {
     views: bool,
 }
 
-/// Reads a name.
+/// Reads the options in the name of a policy.
 fn options(name: &str) -> Option<Options> {
     let given = name.strip_prefix("ctx")?;
     let mut options = Options {
@@ -110,8 +110,8 @@ fn options(name: &str) -> Option<Options> {
 /// Returns whether a provider of OpenAI chat refuses a prompt. Each text is one message of the prompt. `None` if a
 /// text is not a message, or there are no texts.
 ///
-/// Recordings have other roles too. A message of an `agent` is the assistant's if the agent itself said it, and
-/// else the user's. A result that names no call is the user's.
+/// Recordings have other roles too. A message with the role `agent` counts as the assistant's if the given agent said
+/// it, and otherwise as the user's. A result that names no call counts as the user's.
 ///
 /// ```
 /// use accp_memory::policies::ctx::refuses;
@@ -146,7 +146,7 @@ fn in_chat<'t>(text: &'t str, agent: &str, foreign: &mut BTreeSet<String>) -> Op
     Some(Cow::Owned(Json::Object(chat).to_string()))
 }
 
-/// One conversation, as each of its agents has it in a list.
+/// One conversation, with the list of each of its agents.
 struct Ctx {
     opening: Opening,
     window: Window,
@@ -167,7 +167,7 @@ struct AgentList {
     files: Files,
 }
 
-/// The files that were made, by name: nothing is written.
+/// The names of the files that plans have made. No file is written.
 #[derive(Default)]
 struct Files(RefCell<BTreeSet<String>>);
 

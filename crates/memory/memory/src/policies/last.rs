@@ -1,4 +1,4 @@
-//! Truncation: the last messages only.
+//! The policy `last`: it shows only the last messages.
 
 use std::borrow::Cow;
 

@@ -24,7 +24,7 @@ use accp_context::Call;
 /// A message with at least this many bytes shows its number, so that later messages can refer to it.
 const NUMBERED: usize = 400;
 
-/// Shows an agent each message whole once, and then what is worth its tokens:
+/// Shows an agent each message whole once, and later only the parts that are worth their tokens:
 ///
 /// - Messages are text. Results and arguments of calls that are JSON objects or lists are shown as
 ///   views, with their shapes declared once. The registry of the opening may know shapes already.
@@ -405,7 +405,7 @@ impl Policy for Memory {
         prompt
     }
 
-    /// Recovers the message from the log, which keeps every message.
+    /// Returns the message from the entries, which keep every message.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         Some(Cow::Borrowed(self.entries.get(index)?.message.original()))
     }

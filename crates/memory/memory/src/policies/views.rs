@@ -19,7 +19,7 @@ const HEADING: &str = "### Messages That Left\n\
 /// The agent that reads the list.
 const AGENT: &str = "assistant";
 
-/// Writes the summary by rules, and behind it as many of the newest messages that left as fit. Long results lose
+/// Writes the summary by rules, and after it the newest messages that left the list, as many as fit. Long results lose
 /// their middles.
 ///
 /// Rules keep what was asked, decided and made. Views also show how the conversation went, as far as there is room.

@@ -1,4 +1,4 @@
-//! Recorded messages as frames.
+//! Makes frames of recorded messages.
 
 use std::borrow::Cow;
 

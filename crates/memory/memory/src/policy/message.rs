@@ -56,7 +56,7 @@ pub struct Message {
     /// The only agent that reads the message: a system prompt with a name is for the agent of that
     /// name.
     pub only_for: Option<Arc<str>>,
-    /// When the message was said, in Unix seconds; `None` where the recording has no clock.
+    /// When the message was said, in Unix seconds; `None` if the recording does not say when.
     pub time: Option<f64>,
 }
 
@@ -186,7 +186,7 @@ impl Message {
     }
 }
 
-/// Returns `key: value, key: value`.
+/// Returns the members of an object as `key: value, key: value`.
 fn plain_fields(
     fields: &serde_json::Map<String, Json>,
     write: &mut impl FnMut(&Json, &str) -> Option<String>,

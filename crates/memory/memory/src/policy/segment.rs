@@ -21,7 +21,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Makes a segment of no single message.
+    /// Makes a segment that does not belong to a single message.
     pub fn new(kind: Kind, text: impl Into<Arc<str>>) -> Self {
         Self {
             kind,

@@ -1,4 +1,5 @@
-//! Sections of a text: windows of lines that overlap, so that what belongs together stands in one of them.
+//! Cuts a text into sections. A section is a run of lines. Sections overlap, so that neighbouring lines stand together
+//! in one of them.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ const BYTES: usize = 8_192;
 /// How many bytes two pieces of a long line share.
 const SHARED: usize = 512;
 
-/// The most bytes of a text that is certain to be complete in one section, wherever it stands in its line.
+/// A part of a line with at most this many bytes is complete in one of the sections, wherever the line is cut.
 #[cfg(any(test, feature = "disk"))]
 pub(crate) const WHOLE: usize = SHARED - 8;
 

@@ -1,4 +1,4 @@
-//! How well a section fits a query.
+//! Scores how well a section fits a query.
 //!
 //! Three things count: BM25 of the words; identifiers that stand whole in the section; and words that stand near
 //! each other.
@@ -6,7 +6,7 @@
 use super::terms::Terms;
 use std::collections::HashSet;
 
-/// The constants of BM25, as everywhere.
+/// The usual constants of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 /// The factor of an identifier, compared with an equally rare word.
@@ -17,7 +17,7 @@ const PARTS: f64 = 1.0;
 const CLOSE: f64 = 4.0;
 /// Words are near if their distance is less than this, in words.
 const NEAR: u32 = 32;
-/// A word of the query counts half if this many other words stand between it and the word of the query before it.
+/// A word of the query counts half if this many other words stand between it and the previous word of the query.
 const BETWEEN: f64 = 8.0;
 /// The factor of a section that has all words of the query in its order, with nothing between.
 const RUN: f64 = 3.0;
@@ -67,7 +67,7 @@ impl Asked {
 }
 
 impl Asked {
-    /// Returns the indices in `self.words` of those of these words that the query has.
+    /// Finds which of these words the query has, and returns their indices in `self.words`.
     pub(crate) fn numbers(&self, words: &[String]) -> Vec<usize> {
         let number = |word| self.words.iter().position(|asked| asked == word);
         words.iter().filter_map(number).collect()
@@ -190,7 +190,7 @@ fn nearest(weights: &Weights, places: &Places) -> f64 {
     best
 }
 
-/// Returns whether words stand one behind the other.
+/// Returns whether the words of `run` stand directly one after the other, in this order.
 fn has_run(places: &[(u32, usize)], run: &[usize]) -> bool {
     let stands = |window: &[(u32, usize)]| {
         let mut pairs = window.iter().zip(run).enumerate();

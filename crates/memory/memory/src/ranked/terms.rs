@@ -1,4 +1,4 @@
-//! What the index knows of a text: its words, and its identifiers whole.
+//! Finds the terms of a text that the index stores: its words, and its whole identifiers.
 //!
 //! `ORD-12345` has the words `ord` and `12345`, and is an identifier: a search for it should not find `ORD-12346`.
 
@@ -6,10 +6,10 @@ use accp_context::search;
 
 use crate::grapheme::floor;
 
-/// The longest identifier, in bytes. Longer ones are found by their words and by exact text. Of a run of letters and digits
-/// that is longer, its beginning counts.
+/// The longest identifier, in bytes. Longer ones are found by their words and by exact text. If a single run of letters
+/// and digits is longer, its beginning counts as an identifier.
 const LONGEST: usize = 256;
-/// A run of letters and digits of no more bytes is a word.
+/// A run of letters and digits with at most this many bytes is a word.
 const DATA: usize = 64;
 /// How many ends of a path count as identifiers too.
 const ENDS: usize = 8;
@@ -58,7 +58,7 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|run| run.len() <= LONGEST && is_identifier(run))
 }
 
-/// Returns the runs of letters and digits that are too long to be words: digests, and what is written in base64.
+/// Returns the runs of letters and digits that are too long to be words: digests, and data in base64.
 fn data(text: &str) -> impl Iterator<Item = &str> {
     let runs = text.split(|c: char| !c.is_alphanumeric());
     let long = runs.filter(|run| run.len() > DATA && search::words(run).next().is_none());
@@ -96,8 +96,9 @@ fn is_identifier(run: &str) -> bool {
     run.contains(is_mark) && run.contains(char::is_alphanumeric)
 }
 
-/// Returns a text without the escapes of JSON strings, which would otherwise stick to words (`\nThe`). A backslash
-/// may also not belong to JSON, as in `C:\new`; the second text has the words that result then.
+/// Returns a text without the escapes of JSON strings, which would otherwise stick to words (`\nThe`). But a backslash
+/// may also not begin an escape, as in `C:\new`. For this case, the second text has the whole words behind such
+/// backslashes: `new`.
 fn unescaped(text: &str) -> (std::borrow::Cow<'_, str>, String) {
     let mut behind = String::new();
     if !text.contains('\\') {

@@ -1,4 +1,4 @@
-//! Mends single messages and the request where nothing is lost by it.
+//! Mends faults of single messages and of the request, if nothing is lost by that.
 
 use std::collections::BTreeMap;
 

@@ -15,15 +15,15 @@ words! {
     "constraint.json";
     /// Beginnings of messages that a program wrote in the user's place.
     observed,
-    /// Phrases that oblige or forbid, whatever stands around them.
+    /// Phrases that require or forbid something, whatever words stand around them.
     strong,
-    /// Phrases that oblige as an order. In a document they count only where an order begins.
+    /// Phrases that require something, as an order. In a document they count only where an order begins.
     orders,
     /// Words that may stand before an order.
     before_orders,
-    /// Phrases that oblige in a message of a few sentences.
+    /// Phrases that require something only in a message of a few sentences.
     weak,
-    /// Words that speakers put before a sentence that obliges: `Rule: no latex here.`
+    /// Words that speakers put before a sentence that requires or forbids something: `Rule: no latex here.`
     labels,
     /// Words that speakers put before something that must not be forgotten: `Fact: Priya is on call.`
     kept,
@@ -41,7 +41,7 @@ words! {
     kindly,
 }
 
-/// A longer message is a document: only what clearly obliges counts there.
+/// A message with more bytes than this is a document. In a document only clear requirements count.
 const DOCUMENT: usize = 1500;
 
 /// How strongly a constraint binds; the strongest first.

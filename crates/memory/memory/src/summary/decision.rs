@@ -11,7 +11,7 @@ words! {
     "decision.json";
     /// Phrases that state a choice.
     chosen,
-    /// Phrases that state a choice if a reason stands beside them.
+    /// Phrases that state a choice if the same sentence or the next one gives a reason.
     reasoned,
     /// Words of a reason.
     because,
@@ -23,7 +23,7 @@ words! {
     of_users,
 }
 
-/// A longer message of a user is a document, and states no choice.
+/// A message of a user with more bytes than this is a document, and states no choice.
 const DOCUMENT: usize = 4000;
 
 /// Returns the decisions in messages, each once, oldest first.

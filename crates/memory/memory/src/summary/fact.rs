@@ -1,4 +1,4 @@
-//! Facts: values in the words of users, in results and in arguments. Those that a later call needed come first.
+//! Facts: values in the words of users, in results and in arguments. Facts that a later call needed come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::parsed::Parsed;
 
 /// Longer values are not facts.
 const LONGEST: usize = 80;
-/// A longer message of a user is a document; its sentences are not facts.
+/// A message of a user with more bytes than this is a document; its sentences are not facts.
 const DOCUMENT: usize = 1500;
 
 /// A fact: the field `name` of the thing `about` has this `value`. A sentence has no name; it is the value itself.

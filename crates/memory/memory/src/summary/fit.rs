@@ -32,13 +32,13 @@ pub(crate) struct Room {
     pub(crate) intent: usize,
     /// For the words of all requests: half of the window.
     pub(crate) words: usize,
-    /// For a summary beside which the list has room for the next turns.
+    /// For a summary with which the list still has room for the next turns.
     pub(crate) good: usize,
-    /// For a summary at all: what the window has left.
+    /// For the longest possible summary: all room that the window has left.
     pub(crate) most: usize,
 }
 
-/// Why there is no summary: what may not be dropped does not fit.
+/// No summary is possible, because the pieces that may not be dropped do not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoRoom {
     pub(crate) needed: usize,
@@ -159,7 +159,7 @@ impl<'b> Fit<'b> {
             .count(&render(self.head, &self.content.progress.phase, &shown))
     }
 
-    /// Returns the tokens that the other parts of a summary always need beside the requests.
+    /// Returns the tokens that a summary always needs in addition to the requests.
     fn beside(&self) -> usize {
         self.terse + self.critical.1 + REQUEST
     }
@@ -273,7 +273,7 @@ impl<'b> Fit<'b> {
         }
     }
 
-    /// Chooses from all other pieces, the most important first, and counts those that do not fit. Obligations and
+    /// Chooses from all other pieces, the most important first, and counts those that do not fit. Constraints and
     /// decisions may take all the tokens that are left. The other pieces may take only the usual number of tokens.
     fn rest(
         &self,
@@ -301,7 +301,7 @@ impl<'b> Fit<'b> {
     }
 }
 
-/// Counts what has no room.
+/// Counts pieces of a part that have no room in the summary.
 fn count(shown: &mut Shown, part: Part, message: usize, count: usize) {
     let more = shown.more.entry(part).or_insert(More {
         count: 0,

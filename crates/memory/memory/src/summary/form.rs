@@ -1,4 +1,4 @@
-//! The Markdown form of a summary, as the specification has it.
+//! Writes a summary in the Markdown form that the specification prescribes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ pub(super) enum Part {
     Next,
 }
 
-/// The pieces of a part that have no room.
+/// The pieces of a part that have no room: their number, and their first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct More {
     pub(super) count: usize,

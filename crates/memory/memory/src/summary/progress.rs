@@ -21,7 +21,7 @@ words! {
     done,
     /// Words that show that nothing is done yet: a condition, a plan or a denial.
     not_yet,
-    /// Phrases of what remains.
+    /// Phrases that say what remains to be done.
     remains,
     /// Phrases of a promise.
     promises,
@@ -89,7 +89,7 @@ fn is_promise(sentence: &Sentence) -> bool {
     !sentence.asks && sentence.has(&WORDS.promises) && !sentence.has(&WORDS.idle)
 }
 
-/// Returns a call that changed something and did not fail.
+/// Returns an item for a call that did something and did not fail. `None` for a call that only looked or that failed.
 fn done(messages: &[Parsed], at: usize, call: &ParsedCall) -> Option<Item> {
     if in_name(&call.tool, &WORDS.looking) {
         return None;
@@ -169,7 +169,7 @@ fn phase(messages: &[Parsed], prose: &[Prose<'_>]) -> String {
     }
 }
 
-/// Returns what the last messages say is left to do.
+/// Returns the work that is left to do, as the last messages say.
 fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
     let speaks = prose.iter().rev().filter(|message| {
         let Parsed { role, text, .. } = message.message;

@@ -35,8 +35,8 @@ pub(super) fn requests(
     .collect()
 }
 
-/// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If the
-/// words of a result sound like a failure, and nothing else shows one, it is not said how the calls ended.
+/// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If only
+/// the words of a result sound like a failure, and nothing else shows one, the text does not say how the calls ended.
 fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {

@@ -1,7 +1,8 @@
-//! What a person typed, among the messages with the role of the user.
+//! Finds the messages that a person typed, among the messages with the role of the user.
 //!
-//! Programs also write messages with the role of the user: results of actions, and words of other agents. They are recognised by their structure, in any language. A doubtful message counts as typed, because the
-//! words of a person take few tokens and matter most.
+//! Programs also write messages with the role of the user: results of actions, and words of other agents. These
+//! messages are recognised by their structure, in any language. A doubtful message counts as typed, because the words
+//! of a person take few tokens and matter most.
 
 mod block;
 mod harness;
@@ -18,8 +19,8 @@ use speaker::Persons;
 /// How many messages have to begin or end in the same way before they count as a program's.
 const ALIKE: usize = 3;
 
-/// Returns what persons typed, in order. The first message of the user is whole. In each later one, a mark stands for a
-/// block that an earlier one has.
+/// Returns what persons typed, in order. The first message of the user is whole. In a later message, a mark replaces
+/// each block that an earlier message has.
 pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     let speaks = |message: &&Parsed| message.role == Role::User && !message.text.trim().is_empty();
     let users: Vec<&Parsed> = messages.iter().filter(speaks).collect();

@@ -1,4 +1,4 @@
-//! Notebooks: the sources of their cells, for comparison with the texts of a call.
+//! Reads the sources of the cells of a notebook, for comparison with the texts of a call.
 
 use serde_json::Value as Json;
 

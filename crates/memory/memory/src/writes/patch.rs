@@ -1,4 +1,4 @@
-//! Patches: the files that they name.
+//! Finds the files that a patch names, and the text of a file that a patch adds.
 
 /// The marks of the files in a patch.
 const MARKS: [&str; 4] = [

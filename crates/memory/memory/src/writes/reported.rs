@@ -1,4 +1,4 @@
-//! Whether the result of a call says that the call succeeded, and whether it shows that it failed.
+//! Finds out whether the result of a call says that the call succeeded or failed.
 
 use serde_json::{Map, Value as Json};
 
@@ -33,7 +33,7 @@ words! {
     reading,
 }
 
-/// Marks of an echo of the file. What follows are not words of the tool.
+/// Marks after which a result repeats the file. The text after such a mark is not the tool's own.
 const ECHOES: [&str; 6] = [
     "cat -n",
     "```",
@@ -58,9 +58,9 @@ pub(crate) fn reported(result: &ParsedResult) -> Option<bool> {
     }
 }
 
-/// Returns whether a result shows by its structure that its call failed: by the mark that the list has for that, by an
-/// error at the top of an object of JSON, or by the exit code of a command on the first or the last line. Words inside
-/// the result show nothing, because they may be what the call has read.
+/// Returns whether a result shows by its structure that its call failed: by the list's own mark for failed calls, by an
+/// error at the top of a JSON object, or by the exit code of a command on the first or the last line. Words inside the
+/// result show nothing, because the call may have read them somewhere.
 pub(crate) fn has_failed(result: &ParsedResult) -> bool {
     let reads = |tool: &String| in_name(tool, &WORDS.reading);
     if result.failed || result.tool.as_ref().is_some_and(reads) {
@@ -108,7 +108,7 @@ fn exit_code(line: &str) -> Option<i64> {
                 | [.., "exited", "with"]
                 | [.., "exited", "with", "code" | "status"]
         );
-    // Behind the code, a tag may close.
+    // A closing tag may follow the code.
     (is_label && (behind.is_empty() || behind == label)).then_some(code)
 }
 

@@ -1,4 +1,5 @@
-//! Messages that no writer writes: valid lists shuffled, and members at random, of the wrong kind, or not there.
+//! Messages that no correct program writes: shuffled messages of valid lists, and messages whose members are random,
+//! missing or of the wrong kind.
 
 use proptest::prelude::*;
 use proptest::sample::Index;

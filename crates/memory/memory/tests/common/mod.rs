@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Helpers that several tests share.
 
 // Each test uses only some of these modules.
 #![allow(dead_code)]

@@ -79,7 +79,7 @@ impl<'m> Garden<'m> {
         });
     }
 
-    /// Returns the list with one message more.
+    /// Returns the list with one more message.
     fn with(&self, at: usize, message: Json) -> Vec<Json> {
         let mut messages = self.messages.to_vec();
         messages.insert(at, message);
@@ -312,7 +312,7 @@ impl<'m> Garden<'m> {
         self.add(Code::IdRepeated, at, broken);
     }
 
-    /// Returns the id of a call before a message.
+    /// Returns the id of the first call before a message; `None` if there is no call before it.
     fn first_call(&self, at: usize) -> Option<Json> {
         let blocks = self.messages[..at].iter();
         let mut blocks = blocks

@@ -2,7 +2,7 @@
 
 use accp_frame::TokenCounter;
 
-/// Counts a token for four bytes, so that the tests do not unpack a vocabulary for each case.
+/// Counts one token for every four bytes, so that the tests do not unpack a vocabulary for each case.
 #[derive(Debug)]
 pub(crate) struct Quarters;
 

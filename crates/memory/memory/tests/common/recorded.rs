@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-/// Returns a recorded message in the form of OpenAI chat. A result without a call is in the user's place.
+/// Returns a recorded message in the form of OpenAI chat. A result that names no call becomes a message of the user.
 pub(crate) fn chat(message: &Json) -> Json {
     let role = match message["role"].as_str() {
         Some("agent") => "assistant",

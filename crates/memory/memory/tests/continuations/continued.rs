@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use crate::common::quarters::Quarters;
 use crate::continuations::recorded::Recorded;
 
-/// The windows, in tokens.
+/// The allowed sizes of a window, in tokens.
 const WINDOWS: std::ops::RangeInclusive<usize> = 1_000..=16_000;
 /// How many messages of the assistant are judged after a summary.
 pub(crate) const WATCHED: usize = 6;
@@ -46,7 +46,7 @@ impl Summarizer for Forgetful<'_> {
     }
 }
 
-/// Returns the plan for a list.
+/// Returns the plan for a list, and the messages of the planned list.
 fn plan(
     session: &ListSession,
     list: &[String],

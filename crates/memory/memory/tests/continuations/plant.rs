@@ -1,4 +1,4 @@
-//! Faults, planted in recorded continuations.
+//! Plants faults in recorded conversations that go on after a summary.
 
 use accp_memory::Indicator;
 use serde_json::{Value as Json, json};
@@ -30,7 +30,7 @@ pub(crate) struct Labelled {
     pub(crate) point: Point,
     pub(crate) message: Json,
     pub(crate) is_known: bool,
-    /// The fault; `None` for what was recorded.
+    /// The planted fault; `None` for a recorded message.
     pub(crate) planted: Option<Indicator>,
     /// The file and the id of the conversation, for people.
     pub(crate) from: String,
@@ -113,8 +113,8 @@ fn unrelated(all: &[Continued<'_>], one: &Continued<'_>, dice: &mut Dice) -> Mad
     Some((dice.pick(&one.points)?.clone(), action.clone()))
 }
 
-/// Contradicts a decision with another value: in the assistant's next message if that has the value, or else in a new
-/// message.
+/// Contradicts a decision with another value: in the assistant's next message if this message has the value, or else in
+/// a new message.
 fn contradiction(one: &Continued<'_>, dice: &mut Dice) -> Made {
     let all = &one.recorded.messages;
     let point = dice.pick(&one.points)?;

@@ -58,8 +58,8 @@ fn agent(message: &Json) -> Option<&str> {
     speaks.then(|| message["name"].as_str().unwrap_or(role))
 }
 
-/// Returns the messages from the view of the agent that speaks most often. Its own messages are the assistant's. The
-/// words and results of all others are the user's.
+/// Returns the messages from the view of the agent that speaks most often. Its own messages have the role `assistant`.
+/// The words and results of all others have the role `user`.
 fn chat(messages: &[Json]) -> Vec<Json> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in messages.iter().filter_map(agent) {

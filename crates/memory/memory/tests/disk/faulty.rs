@@ -10,11 +10,11 @@ use accp_store::files::{Files, Os};
 /// How the disk fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is full, and takes nothing.
+    /// The disk is full, and takes nothing.
     Full,
-    /// It is full, and takes half of the bytes.
+    /// The disk is full, and takes half of the bytes.
     Half,
-    /// It takes the bytes, and does not bring them to the disk.
+    /// The disk takes the bytes, but fails to sync them.
     Sync,
 }
 

@@ -93,7 +93,7 @@ enum Deliverable {
 struct Talk<'s> {
     scenario: &'s Scenario,
     archive: Vec<Parsed>,
-    /// What the newest turns say.
+    /// The messages of the newest turns.
     newest: Vec<Parsed>,
     /// A text that does not stand in the summary.
     dropped: Option<String>,

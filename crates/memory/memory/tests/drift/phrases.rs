@@ -1,6 +1,6 @@
-//! How people and models put things. The first half of each list is for tuning, the second is held out.
+//! Phrases that people and models use. The first half of each list is for tuning, the second half is held out.
 //!
-//! `{a}`, `{b}` and so on are filled in.
+//! [`filled`] replaces `{a}`, `{b}` and so on by words of a scenario.
 
 /// How a user tells `{a}`, whose value is `{b}`.
 pub(super) const TOLD: [&str; 6] = [
@@ -123,7 +123,7 @@ pub(super) const CHANGES: [&str; 4] = [
     "On reflection, make the {a} {c}.",
 ];
 
-/// Returns the phrases of a half.
+/// Returns the second half of the phrases if `held_out` is true, and otherwise the first half.
 pub(super) fn half<'p>(all: &'p [&'p str], held_out: bool) -> &'p [&'p str] {
     let middle = all.len() / 2;
     if held_out {
@@ -133,7 +133,7 @@ pub(super) fn half<'p>(all: &'p [&'p str], held_out: bool) -> &'p [&'p str] {
     }
 }
 
-/// Fills a phrase in.
+/// Returns a phrase with these values in place of `{a}` to `{e}`.
 pub(super) fn filled(phrase: &str, values: [&str; 5]) -> String {
     let mut out = phrase.to_owned();
     for (name, value) in ["{a}", "{b}", "{c}", "{d}", "{e}"].into_iter().zip(values) {

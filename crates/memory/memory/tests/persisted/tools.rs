@@ -101,9 +101,9 @@ pub(crate) struct Wrote {
     pub(crate) arguments: Json,
     pub(crate) result: &'static str,
     file: PathBuf,
-    /// What the file has afterwards.
+    /// The text that the file has after a successful call.
     has: String,
-    /// What an edit takes out of the file.
+    /// The text that an edit removes from the file; `None` if the call is not an edit.
     lost: Option<String>,
 }
 

@@ -62,7 +62,8 @@ impl Kind {
         }
     }
 
-    /// Returns a value that no other number gives. Neighbouring numbers give twins.
+    /// Returns the value for a number. No two numbers have the same value. The values of neighbouring numbers are
+    /// twins.
     fn value(self, number: usize, words: &[String]) -> String {
         match self {
             Self::Id => format!("ORD-{}", 10_000 + number),

@@ -1,4 +1,4 @@
-//! Queries of all kinds, and what they find.
+//! Tests of searches: queries of all kinds, and the messages that they find.
 
 use accp_memory::disk::index::Filter;
 use accp_memory::disk::read::read;

@@ -1,4 +1,4 @@
-//! The index follows the files.
+//! The index is brought up to date when files are added, grow, change or disappear.
 
 use std::fs::{self, File};
 use std::thread;

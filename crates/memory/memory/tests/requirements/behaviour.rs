@@ -1,4 +1,4 @@
-//! Mandatory behaviour: CTX-52 to CTX-56.
+//! Tests of the mandatory behaviour: CTX-52 to CTX-56.
 
 use accp_memory::{Event, Hooks, Indicator, Intent, State, Tier, Verdict};
 use serde_json::{Value as Json, json};
@@ -50,7 +50,7 @@ fn ctx_53_accepts_tier_2_at_half_with_an_entry_in_the_log() {
     assert_eq!(session.open().begun().unwrap().events(), done.events);
 }
 
-/// Puts every tier off.
+/// Hooks that defer every tier.
 struct Never;
 
 impl Hooks for Never {
@@ -68,7 +68,7 @@ fn ctx_53_refuses_to_log_a_tier_that_was_put_off_as_one_that_acted() {
     let log = session.open().begun().unwrap().events().to_vec();
     assert_eq!(log.len(), 1);
     assert!(log[0].deferred && log[0].saved == 0 && log[0].before == log[0].after);
-    // The tier was put off only once, so the session compresses at the next message.
+    // The tier was deferred only once, so the session compresses at the next message.
     let done = session.compress(&Talk::after(&done.list).user("Go on.").list());
     assert_eq!(tiers(&done), [Tier::Two]);
 }

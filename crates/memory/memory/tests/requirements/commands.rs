@@ -1,4 +1,4 @@
-//! The functions behind the quick commands: CTX-57 to CTX-61.
+//! Tests of the functions behind the quick commands: CTX-57 to CTX-61.
 
 use accp_memory::Tier;
 use accp_memory::disk::ContextError;

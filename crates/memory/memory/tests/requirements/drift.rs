@@ -1,4 +1,4 @@
-//! Drift: CTX-36 to CTX-44.
+//! Tests of the requirements for drift: CTX-36 to CTX-44.
 
 use accp_memory::disk::Compressed;
 use accp_memory::{DriftEvent, Indicator, Severity, Summarizer, SummaryRequest, Tier};
@@ -28,7 +28,7 @@ fn summed_up(session: &TestSession, summarizer: &dyn Summarizer) -> Compressed {
     done
 }
 
-/// Returns the signs in what is said after the summary.
+/// Returns the signs in the messages that `say` adds after the summary.
 fn signs(say: impl Fn(Talk) -> Talk) -> Vec<DriftEvent> {
     let session = TestSession::of(10_000);
     let done = shed(&session);

@@ -1,4 +1,4 @@
-//! Lists of each form: CTX-66 to CTX-70.
+//! Tests of the requirements for lists of each form: CTX-66 to CTX-70.
 
 use accp_memory::disk::ContextError;
 use accp_memory::{Code, Form, PlanError, Tier, check, repair};

@@ -1,4 +1,4 @@
-//! Judges of a program, beside the judges by words and instead of them (CTX-36 to CTX-44).
+//! Judges of a program, in addition to the judges by words and instead of them (CTX-36 to CTX-44).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,7 +28,7 @@ fn says(judges: &'static [&'static dyn Judge], text: &str) -> (TestSession, Comp
     (session, done)
 }
 
-/// A judge that sees a sign in measuring. It also checks everything that a judge gets.
+/// A judge that sees a sign in a message with the word "measure". It also checks everything that a judge gets.
 struct Strict;
 
 impl Judge for Strict {
@@ -99,7 +99,7 @@ fn without_a_judge_nothing_is_drift() {
     }
 }
 
-/// Says hundreds of things that make no sense.
+/// A judge that returns hundreds of signs that make no sense.
 struct Babbles;
 
 impl Judge for Babbles {

@@ -1,4 +1,4 @@
-//! The log: CTX-50 and CTX-51.
+//! Tests of the requirements for the log: CTX-50 and CTX-51.
 
 use accp_memory::{Event, Intent, Tier};
 use serde_json::json;

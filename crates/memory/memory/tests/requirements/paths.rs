@@ -1,4 +1,4 @@
-//! Paths: CTX-34 and CTX-35.
+//! Tests of the requirements for paths: CTX-34 and CTX-35.
 
 use accp_memory::SessionId;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Principles: CTX-01 to CTX-04.
+//! Tests of the principles: CTX-01 to CTX-04.
 
 use accp_memory::disk::ContextError;
 use accp_memory::{Form, Indicator, MessageList, Summarizer, SummaryRequest, Tier};

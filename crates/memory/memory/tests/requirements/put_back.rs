@@ -9,7 +9,7 @@ use crate::requirements::talk::Talk;
 const GROUND: &str = "The timber must never touch the ground.";
 const NAILS: &str = "Do not use more than 40 nails.";
 
-/// Drops both constraints from the summary.
+/// A summarizer that drops both constraints from the summary.
 struct Forgetful;
 
 impl Summarizer for Forgetful {

@@ -1,4 +1,5 @@
-//! Recovery: CTX-45 to CTX-47. Integration: CTX-48 and CTX-49. Testing: CTX-62 to CTX-65.
+//! Tests of the requirements for recovery (CTX-45 to CTX-47), integration (CTX-48 and CTX-49) and testing (CTX-62 to
+//! CTX-65).
 
 use accp_memory::disk::ContextError;
 use accp_memory::disk::index::Filter;
@@ -8,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::requirements::session::{TestSession, raws, summary, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
-/// Returns a session whose orders have left the list.
+/// Returns a session in which the messages with the orders have left the list.
 fn orders() -> TestSession {
     let session = TestSession::of(10_000);
     let mut talk = Talk::begun();

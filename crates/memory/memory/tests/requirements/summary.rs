@@ -1,4 +1,4 @@
-//! The sections of a summary: CTX-25 to CTX-33.
+//! Tests of the requirements for the sections of a summary: CTX-25 to CTX-33.
 
 use accp_memory::disk::ContextError;
 use accp_memory::{Intent, PlanError, Summarizer, SummaryRequest};
@@ -180,7 +180,7 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
         .user("Go on.")
         .agent("Never paint the door.")
         .user("Thanks."));
-    // The summary has the user's words whole. Obligations in the words of others are facts.
+    // The summary has the user's words whole. Constraints in the words of others stand among the facts.
     let intent = section(&summary, "Session Intent");
     for words in [
         "\n> The timber must never touch the ground. My customer number is K-118.",
@@ -292,7 +292,7 @@ fn ctx_33_accepts_all_seven_sections_of_a_talk_that_says_nothing() {
     }
 }
 
-/// Leaves a section out.
+/// A summarizer that leaves out the section with this name.
 struct Without(&'static str);
 
 impl Summarizer for Without {

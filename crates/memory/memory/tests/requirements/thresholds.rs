@@ -1,4 +1,4 @@
-//! Thresholds: CTX-05 to CTX-11.
+//! Tests of the requirements for thresholds: CTX-05 to CTX-11.
 
 use accp_frame::TokenCounter as _;
 use accp_memory::{Form, Limits, MessageList, State, Tier, Window, WindowError};

@@ -1,4 +1,4 @@
-//! Tier 1: CTX-12 to CTX-16.
+//! Tests of the requirements for tier 1: CTX-12 to CTX-16.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Tier 2: CTX-17 to CTX-21.
+//! Tests of the requirements for tier 2: CTX-17 to CTX-21.
 
 use accp_memory::disk::Compressed;
 use accp_memory::{MessageList, Tier};

@@ -1,4 +1,4 @@
-//! Tier 3, the history and its archive: CTX-22 to CTX-24.
+//! Tests of the requirements for tier 3, the history and its archive: CTX-22 to CTX-24.
 
 use accp_memory::Tier;
 use accp_memory::disk::ContextError;

@@ -1,4 +1,4 @@
-//! Validity: CTX-71 to CTX-74.
+//! Tests of the requirements for valid lists: CTX-71 to CTX-74.
 
 use accp_memory::disk::ContextError;
 use accp_memory::{Code, Form, MessageList, PlanError, RepairKind, repair};

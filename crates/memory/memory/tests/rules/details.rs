@@ -1,4 +1,5 @@
-//! The rules about single messages and requests: each is found where it is broken, and mended where nothing is lost.
+//! The rules about single messages and requests: the check finds each broken rule, and a repair mends the fault if
+//! nothing is lost by that.
 
 #[path = "details/anthropic.rs"]
 mod anthropic;

@@ -1,4 +1,4 @@
-//! The rules of Anthropic's messages.
+//! The second implementation of the rules of Anthropic's messages.
 
 use serde_json::Value as Json;
 

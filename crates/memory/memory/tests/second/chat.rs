@@ -1,4 +1,4 @@
-//! The rules of OpenAI's chat.
+//! The second implementation of the rules of OpenAI's chat.
 
 use serde_json::Value as Json;
 

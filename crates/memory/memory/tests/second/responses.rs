@@ -1,4 +1,4 @@
-//! The rules of OpenAI's Responses.
+//! The second implementation of the rules of OpenAI's Responses.
 
 use serde_json::Value as Json;
 
@@ -111,7 +111,7 @@ fn matched(calls: &[usize], outputs: &[usize]) -> Vec<(usize, usize)> {
     taken
 }
 
-/// Returns whether the items behind a call show that no output comes any more.
+/// Returns whether the items behind a call show that no output of this call can follow.
 fn is_over(items: &[Json], call: usize, answering: &[usize]) -> bool {
     let after = call + 1..items.len();
     let mut spoke = after

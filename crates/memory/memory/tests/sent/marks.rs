@@ -1,4 +1,4 @@
-//! Marks say what is true, and what a reader can follow.
+//! Marks are true, and a reader can follow them.
 
 use accp_memory::{Form, Memory, Promise, Window};
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ fn a_result_has_its_number_among_all_results() {
     let _ = memory.to_send(&given, NOW);
     assert!(memory.read("1", 1, 1).is_some() && memory.read("4", 1, 1).is_some());
     assert_eq!(memory.read("2", 1, 1), None);
-    // The number stays after a restart.
+    // After a restart, a new result still gets its number among all results.
     let mut again = self::memory(200_000, Promise::Append)
         .recall(&memory.remember())
         .unwrap();

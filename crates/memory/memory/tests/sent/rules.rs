@@ -1,4 +1,4 @@
-//! When a result gets no form: where it would cost more, and where an edit has to match its text.
+//! When a result keeps its text: if a cheaper form would cost more in the end, or an edit has to match the text.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

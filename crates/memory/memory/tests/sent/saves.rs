@@ -1,4 +1,4 @@
-//! What `Promise::Save` changes: large results that pay at once, and superseded ones when it costs nothing.
+//! What `Promise::Save` changes: large results whose cut pays at once, and superseded results when that costs nothing.
 
 use accp_memory::{Form, Memory, Prices, Promise, Why, Window, check};
 use serde_json::{Value as Json, json};
@@ -30,7 +30,8 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
     messages.extend([call("c2", "{\"at\":2}"), result("c2", page(5_000, 900))]);
     let given = list(Form::OpenAi, &messages);
     let (sent, report) = saves.to_send(&given, NOW);
-    // The messages before it stay, but the tool stands before all of them.
+    // The messages before the result stay as they were. But the definition of the tool is new and stands before all
+    // messages, so the request is a step.
     let step = report.step.unwrap();
     assert_eq!(
         (step.why, step.cut, report.needs_tool),
@@ -126,7 +127,7 @@ fn what_the_tool_has_shown_keeps_its_name() {
     assert!(report.sent < 6_000 && !left_out(&results(&sent)[0]).is_empty());
     let (sent, _) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
     assert_eq!(results(&sent)[1], page(50, 110));
-    // A later result does not refer to it, because it may leave before that one.
+    // A later result does not refer to the lines that the tool has shown, because these lines may leave first.
     messages.extend([call("c2", "{\"at\":2}"), result("c2", page(60, 60))]);
     let (sent, report) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
     assert!(report.step.is_none(), "{report:?}");

@@ -31,7 +31,7 @@ fn talk(form: Form, requests: &[String]) -> Vec<Json> {
     out
 }
 
-/// Returns the text of the message that stands for those that left.
+/// Returns the text of the message that takes the place of the messages that left.
 fn summary(sent: &MessageList) -> Option<String> {
     let mut texts = sent.messages().iter().filter_map(|message| {
         let content = &message.json()["content"];
@@ -241,8 +241,8 @@ fn the_newest_request_is_whole_and_a_cut_one_has_a_mark_of_its_own() {
     }
 }
 
-/// A form waits until the list has saved what it may lose to the steps of a cache. What has left counts as saved, for
-/// the results that stay as for later ones.
+/// A result gets a form only after the list has saved as many tokens as it may lose to the steps of a cache. The tokens
+/// of messages that left count as saved. This holds for the results that stay and for later results.
 #[test]
 fn a_small_result_gets_its_form_once_messages_have_left() {
     let plain = |at: usize| {

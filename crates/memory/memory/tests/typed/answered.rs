@@ -1,4 +1,4 @@
-//! Requests that look as results do, behind answers that look as actions do.
+//! Requests that look like results, after answers that look like actions.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ const ANSWERS: [&str; 5] = [
     "Part # is made, Kim.",
 ];
 
-/// What stands before a conversation.
+/// The system messages before a conversation.
 const OPENINGS: [&str; 3] = [
     "You are a helper of Kim.",
     "Write code as\n```rust\nfn main() {}\n```\nand parts as <part>\n</part>.",

@@ -1,4 +1,4 @@
-//! Blocks in what a person typed: what a program adds, and what the person pastes.
+//! Blocks in the texts that a person typed. A program adds some of them, and the person pastes others.
 
 use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use proptest::prelude::*;

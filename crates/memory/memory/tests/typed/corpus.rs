@@ -24,14 +24,14 @@ struct Share {
     /// Lists whose system message and newest turn do not fit.
     refused: usize,
     typed: usize,
-    /// Typed messages in the lists that are not refused, and those of them that are whole.
+    /// The typed messages in the lists that are not refused, and how many of these messages are whole.
     came: usize,
     whole: usize,
     /// The same, only for lists whose typed messages take at most half of the window.
     fit: usize,
     fit_whole: usize,
-    /// The same, only for lists in which they also fit beside the system message, the newest turn and an empty
-    /// summary.
+    /// The same, only for lists in which the typed messages fit together with the system message, the newest turn and
+    /// an empty summary.
     room: usize,
     room_whole: usize,
     /// Lists in which whole messages do not stand in order.

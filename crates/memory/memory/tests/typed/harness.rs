@@ -68,7 +68,7 @@ fn bash(number: usize) -> String {
     format!("THOUGHT: look.\n\n```bash\nls {number}\n```")
 }
 
-/// Harnesses as programs that are in use have them.
+/// Harnesses like those of programs that are in use.
 fn harnesses() -> [Harness; 6] {
     [
         Harness {
@@ -153,7 +153,7 @@ fn without_instructions_no_message_is_a_result() {
     }
 }
 
-/// Returns a conversation of a person who writes alike, and of an agent that answers alike.
+/// Returns a conversation in which all messages of the person look alike, and all answers of the agent look alike.
 fn talk(form: Form, answer: fn(usize) -> String, wish: Words) -> Vec<Json> {
     let mut messages = vec![user(form, "Mend the build.")];
     for number in 0..6 {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Texts with a number in place of `#`, so that each message is another.
+/// Texts with a number in place of `#`, so that all messages differ.
 const TEXTS: [&str; 22] = [
     "And use SQLite, the customer has no Postgres. (#)",
     "stop using tabs in file #",

@@ -23,7 +23,7 @@ fn planned(list: &MessageList, window: &Window) -> (ListPlan, Shown) {
     (plan, shown)
 }
 
-/// Returns the numbers that stand behind a word in a note: `message 3`, `messages 4 to 9`.
+/// Returns the numbers that stand behind the words `message` and `messages` in a note: `message 3`, `messages 4 to 9`.
 fn listed(note: &str) -> Vec<std::ops::RangeInclusive<usize>> {
     let words: Vec<_> = note
         .split(|c: char| !c.is_alphanumeric())

@@ -1,5 +1,5 @@
-//! The AI SDK of Vercel: the messages of a page, in `parts`, and those for a model, whose contents
-//! have calls and results. Versions 4 to 7.
+//! Reads messages of the AI SDK of Vercel, versions 4 to 7. There are two kinds: messages for a page, with `parts`, and
+//! messages for a model, whose contents have calls and results.
 
 mod model;
 mod ui;

@@ -12,7 +12,7 @@ use crate::format::Format;
 
 /// The keys of objects that wrap an answer.
 pub(super) const INSIDE: [&str; 6] = ["body", "json", "data", "message", "result", "response"];
-/// The keys of an answer that may stand beside the messages.
+/// The keys of an answer that may stand outside the messages.
 pub(super) const BESIDE: [&str; 5] = [
     "response",
     "response_body",
@@ -23,7 +23,7 @@ pub(super) const BESIDE: [&str; 5] = [
 /// How deep a conversation may be wrapped.
 pub(super) const DEPTH: usize = 4;
 
-/// Reads a document that is not wrapped, with the answer that stands beside its messages. `None` for a trace.
+/// Reads a document that is not wrapped, with the answer that stands outside its messages. `None` for a trace.
 pub(super) fn parse(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
     let read = readers::of(format)?(json.clone());
     Some(read.map(|mut parsed| {
@@ -38,7 +38,7 @@ pub(super) fn parse(json: &Json, format: Format) -> Option<Result<Parsed, Fault>
     }))
 }
 
-/// Takes the answer that stands beside the messages of a document.
+/// Takes the answer that stands outside the messages of a document.
 fn beside(parsed: &mut Parsed) {
     for key in BESIDE {
         let value = parsed.rest.get_mut(key);
@@ -47,7 +47,7 @@ fn beside(parsed: &mut Parsed) {
     }
 }
 
-/// Returns whether an answer may stand beside the messages.
+/// Returns whether an answer may stand outside the messages.
 pub(super) fn has_beside(json: &Json) -> bool {
     BESIDE.iter().any(|key| {
         json.get(*key)
@@ -55,8 +55,8 @@ pub(super) fn has_beside(json: &Json) -> bool {
     })
 }
 
-/// Adds the messages of an answer. If they begin with all messages before them, or are the last message again, the
-/// repeated messages go to the key `repeated`.
+/// Adds the messages of an answer. The answer may begin with all messages of the document, or be its last message once
+/// more. Then the repeated messages go to the key `repeated`.
 pub(super) fn add(answer: Option<Answer>, parsed: &mut Parsed) {
     let Some(Answer {
         messages: mut answers,
@@ -83,7 +83,7 @@ pub(super) fn add(answer: Option<Answer>, parsed: &mut Parsed) {
     parsed.messages.append(&mut answers);
 }
 
-/// What a model answered.
+/// The answer of a model.
 pub(super) struct Answer {
     pub(super) messages: Vec<Json>,
     /// The format of the answer; `None` if it is not known.
@@ -136,7 +136,7 @@ pub(super) fn answer(json: &mut Json, depth: usize, text: bool) -> Option<Answer
 }
 
 /// Takes the messages of an answer in the format of its provider. If an answer of OpenAI Responses repeats the
-/// instructions, they stay beside the messages.
+/// instructions, the repeated instructions do not become a message.
 pub(super) fn provider(json: &mut Json, format: Format) -> Option<Vec<Json>> {
     let is_answer = format == Format::Responses && json.get("input").is_none();
     let map = json.as_object_mut().filter(|_| is_answer);

@@ -1,4 +1,4 @@
-//! Anthropic Messages: `system` beside `messages`, and content in blocks.
+//! Reads and writes Anthropic Messages: `messages` with content in blocks, and the system prompt under `system`.
 
 mod blocks;
 
@@ -51,7 +51,7 @@ pub(crate) fn detect(json: &Json) -> bool {
     if blocks().any(blocks::is_block) || messages.iter().any(is_answer) {
         return true;
     }
-    // A chat of OpenAI may also have its system prompt beside the messages. So a prompt or tools
+    // A chat of OpenAI may also have its system prompt outside the messages. So a prompt or tools
     // count only if no message has a key of OpenAI's.
     let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
     let tools = json.get("tools").and_then(Json::as_array);

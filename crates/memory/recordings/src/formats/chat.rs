@@ -1,5 +1,5 @@
-//! OpenAI chat: `messages` with `role`, `content` and `tool_calls`. All formats are read into this
-//! form, so most messages stay as they were recorded.
+//! Reads and writes OpenAI chat: `messages` with `role`, `content` and `tool_calls`. All formats are read into this
+//! form, so most messages of a chat stay as they were recorded.
 
 use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -105,7 +105,7 @@ pub(super) fn read(json: &Json) -> Result<Option<Parsed>, Fault> {
     let read = changed(recorded, at)?;
     let mut rest = json.as_object().cloned().unwrap_or_default();
     rest.shift_remove("messages");
-    // Some logs have the system prompt beside the messages.
+    // Some logs have the system prompt outside the messages.
     let system = rest.get("system").is_some_and(Json::is_string);
     let system = system.then(|| rest.shift_remove("system")).flatten();
     let answers = answers(&mut rest, recorded.last());

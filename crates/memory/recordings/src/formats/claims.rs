@@ -1,4 +1,4 @@
-//! Which format a document has: what each format claims, and how sure that is.
+//! Finds out which format a document has, by the marks of each format and how sure they are.
 
 use serde_json::Value as Json;
 
@@ -13,7 +13,7 @@ use crate::format::Format;
 /// surest claim counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sure {
-    /// Messages with a role: what is left when no other format claims them.
+    /// Plain messages with a role. Such a claim counts only if no other format claims the document.
     Plain,
     /// The form of a provider. Other formats may hold documents of this form.
     Provider,

@@ -1,4 +1,4 @@
-//! Session files of Claude Code: one entry a line. Some entries hold a message of Anthropic's.
+//! Reads session files of Claude Code: one entry a line. Some entries hold a message of Anthropic's.
 
 use std::collections::HashMap;
 

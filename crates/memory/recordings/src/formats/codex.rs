@@ -1,4 +1,4 @@
-//! Rollouts of Codex: one line for each event. Some lines hold an item of OpenAI Responses. In files of versions
+//! Reads rollouts of Codex: one line for each event. Some lines hold an item of OpenAI Responses. In files of versions
 //! before 0.30, each line is such an item itself, after a first line with the id of the session.
 
 use serde_json::{Map, Value as Json, json};

@@ -8,7 +8,7 @@ use crate::format::Format;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Parsed {
     pub(crate) messages: Vec<Json>,
-    /// The values of the document beside its messages.
+    /// The values of the document outside its messages.
     pub(crate) rest: Map<String, Json>,
     /// The format of the answer, if the document has an answer in addition to its messages.
     pub(crate) answered: Option<Format>,

@@ -1,4 +1,4 @@
-//! Gemini: `systemInstruction`, and `contents` of `parts` that have no type.
+//! Reads and writes Gemini's format: `systemInstruction`, and `contents` of `parts` that have no type.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! Sessions of Gemini CLI: one object with `messages`, or a line for each record. The older
-//! checkpoints of this program are contents of Gemini.
+//! Reads sessions of Gemini CLI: one object with `messages`, or a line for each record. The older checkpoints of this
+//! program are contents of Gemini.
 
 use std::collections::HashSet;
 
@@ -231,7 +231,8 @@ fn part(json: Json) -> Json {
     }
 }
 
-/// Returns a thought as a part. Its subject stands beside its text.
+/// Returns a thought as a part. The description of the thought is the text of the part, and the subject goes to the
+/// recorded values. A thought without a description shows its subject.
 fn thought(json: Json) -> Json {
     let mut fields = match Fields::of(json) {
         Ok(fields) => fields,

@@ -1,4 +1,5 @@
-//! `LangChain`: messages with a `type`, as they are, under `data`, or as serialised constructors.
+//! Reads and writes messages of `LangChain`. They have a `type`. Their values stand in the message, under `data`, or in
+//! a serialised constructor.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! States and checkpoints of `LangGraph` as programs export them: a single one, or all of a thread. Each of them
-//! holds the messages so far.
+//! Reads states and checkpoints of `LangGraph` as programs export them: a single one, or all of a thread. Each state or
+//! checkpoint holds the messages so far.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! `LangSmith` exports: runs with `inputs` and `outputs`, and runs inside them.
+//! Reads exports of `LangSmith`: runs with `inputs` and `outputs`, and runs inside them.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
@@ -13,8 +13,8 @@ use super::{answers, langchain};
 use crate::format::Format;
 use crate::leaves::Leaves;
 
-/// Keys of an answer that only say how it was recorded. Wrapped clients keep these keys beside the words of the
-/// answer.
+/// Keys of an answer that only say how it was recorded. Wrapped clients keep these keys in the same object as the words
+/// of the answer.
 const ANSWER: [&str; 8] = [
     "model",
     "stop_reason",
@@ -170,7 +170,7 @@ fn each(runs: &Json, at: &str, out: &mut Vec<Place>) {
     }
 }
 
-/// Takes the values that no message has out of a run that asked no model. They are shown whole.
+/// From a run that asked no model, takes the values that no message has. Returns a message that shows them whole.
 fn aside(run: &mut Json, leaves: &Leaves) -> Option<Json> {
     let mut shown = Map::new();
     for key in ["inputs", "outputs", "error"] {

@@ -1,4 +1,4 @@
-//! Documents that are a list, or hold one under a key.
+//! Reads documents that are a list, or hold a list under a key.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
@@ -7,15 +7,15 @@ use super::draft::Draft;
 use super::fault::Fault;
 use super::fields::merge;
 
-/// Returns the list of a document: the document, or what it has under the first of these keys that
-/// holds an array.
+/// Returns the list of a document: the document itself, or the array under the first of these keys that holds an array.
+/// `None` if there is no array, or an empty one.
 pub(super) fn list<'j>(json: &'j Json, keys: &[&str]) -> Option<&'j [Json]> {
     let inner = || keys.iter().find_map(|key| json.get(*key)?.as_array());
     let list = json.as_array().or_else(inner);
     list.map(Vec::as_slice).filter(|all| !all.is_empty())
 }
 
-/// The objects of a list, and the keys beside it.
+/// The objects of a list, and the other keys of the document.
 pub(super) struct Listed {
     pub(super) objects: Vec<Map<String, Json>>,
     pub(super) rest: Map<String, Json>,

@@ -52,7 +52,7 @@ pub(super) enum At {
 }
 
 impl Media {
-    /// Takes the keys that say where the bytes are out of a part of this type. The other keys stay in the part.
+    /// From a part of this type, takes the keys that say where the bytes are. The other keys stay in the part.
     pub(super) fn take(kind: &str, part: &mut Map<String, Json>) -> Option<Self> {
         let mut flat = part.clone();
         for key in HOLDERS {

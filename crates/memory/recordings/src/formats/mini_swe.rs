@@ -1,5 +1,5 @@
-//! Trajectories of mini-SWE-agent: the messages of a chat or the items of OpenAI Responses. The program adds values
-//! of its own to each of them under `extra`.
+//! Reads trajectories of mini-SWE-agent: the messages of a chat or the items of OpenAI Responses. The program adds its
+//! own values to each message or item, under `extra`.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
@@ -19,7 +19,8 @@ pub(crate) fn detect(json: &Json) -> bool {
         && (format.starts_with("mini-swe-agent") || version)
 }
 
-/// Reads a trajectory. The program writes the observations of commands as the user; they are read as results.
+/// Reads a trajectory. The program writes the observations of commands with the role of the user. They are read as
+/// results.
 ///
 /// # Errors
 /// When there are no messages, or one is not an object.
@@ -66,7 +67,7 @@ struct Reader {
     parsed: Parsed,
     /// Items of OpenAI Responses.
     items: Vec<Json>,
-    /// What no model saw.
+    /// The entries that no model saw.
     entries: Vec<Json>,
     has_answer: bool,
 }

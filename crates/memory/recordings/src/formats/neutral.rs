@@ -1,4 +1,5 @@
-//! A message on its way from one format to another: the values that formats share, and the other values beside them.
+//! A message on its way from one format to another: the values that formats share, and separately all other recorded
+//! values.
 
 use accp_context::{Call, Calls, Recorded};
 use serde_json::{Map, Value as Json, json};

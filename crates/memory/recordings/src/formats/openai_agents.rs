@@ -1,5 +1,5 @@
-//! Sessions of the OpenAI Agents SDK as their database holds them: one row for each item of OpenAI Responses, with
-//! the JSON of the item in `message_data`. A list of the items without rows is a document of OpenAI Responses.
+//! Reads sessions of the OpenAI Agents SDK as their database holds them: one row for each item of OpenAI Responses,
+//! with the JSON of the item in `message_data`. A list of the items without rows is a document of OpenAI Responses.
 
 use serde_json::{Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! Trajectories of `OpenHands`: events with a source. The actions of an agent are its calls, and the observations are
-//! their results.
+//! Reads trajectories of `OpenHands`: events with a source. The actions of an agent are its calls, and the observations
+//! are their results.
 
 mod older;
 mod sdk;
@@ -68,7 +68,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
             };
             parsed.messages.extend(next);
         }
-        // No model saw the events that cannot be read as messages, so they are kept beside the
+        // No model saw the events that cannot be read as messages, so they are kept outside the
         // messages.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
     }

@@ -1,5 +1,5 @@
-//! OpenTelemetry: messages in `parts` with a type, in the attributes of `gen_ai` spans, events and
-//! log records, as an exporter wrote them or as OTLP JSON.
+//! Reads and writes messages of OpenTelemetry. They have `parts` with a type, and stand in the attributes of `gen_ai`
+//! spans, events and log records, as an exporter wrote them or as OTLP JSON.
 
 mod attributes;
 mod flat;

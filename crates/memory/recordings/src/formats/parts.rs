@@ -1,4 +1,4 @@
-//! Parts of a content, of the kinds that several formats share.
+//! Reads and writes the kinds of parts and calls that several formats share.
 
 use serde_json::{Map, Value as Json, json};
 

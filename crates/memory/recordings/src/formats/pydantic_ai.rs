@@ -1,4 +1,4 @@
-//! Histories of Pydantic AI: requests and responses, whose parts have a `part_kind`.
+//! Reads histories of Pydantic AI: requests and responses, whose parts have a `part_kind`.
 
 use serde_json::{Map, Value as Json};
 

@@ -1,4 +1,4 @@
-//! OpenAI Responses: `instructions`, and the items of `input` and `output`.
+//! Reads and writes OpenAI Responses: `instructions`, and the items of `input` and `output`.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};

@@ -1,4 +1,4 @@
-//! `ShareGPT`: `conversations` of `from` and `value`.
+//! Reads and writes `ShareGPT`: `conversations`, whose turns have the keys `from` and `value`.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,7 +1,8 @@
 //! The signatures of thoughts, by which a provider recognises its own reasoning.
 //!
-//! Each API that records a signature has its own place for it: Gemini on a part, OpenAI's chat in front of Gemini
-//! under `extra_content`, a gateway under a key of its own. A provider does not accept a signature in another place.
+//! Each API has its own place for a signature. Gemini's own API has it on a part. Gemini's API in the form of OpenAI's
+//! chat has it under `extra_content`. A gateway has it under a key of its own. A provider does not accept a signature
+//! in another place.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Answers that were recorded piece by piece, as a provider streams them.
+//! Joins answers that were recorded piece by piece, as a provider streams them.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Trajectories of SWE-agent: `history`, the messages of the agents, and `trajectory`, the steps.
+//! Reads trajectories of SWE-agent: `history` has the messages of the agents, and `trajectory` has the steps.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -48,7 +48,7 @@ fn is_step_of_demo(json: &Json) -> bool {
     is_message(json) && json["message_type"].is_string() && json["agent"].is_string()
 }
 
-/// Reads a trajectory. The program writes observations as the user; they are read as results.
+/// Reads a trajectory. The program writes observations with the role of the user. They are read as results.
 ///
 /// # Errors
 /// When there are neither messages nor steps.

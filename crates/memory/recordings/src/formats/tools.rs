@@ -1,4 +1,4 @@
-//! Definitions of tools, in the form of each format.
+//! Reads and writes definitions of tools, in the form of each format.
 
 use serde_json::{Map, Value as Json, json};
 

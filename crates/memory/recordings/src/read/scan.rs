@@ -1,4 +1,4 @@
-//! The texts of the JSON values of an input, one at a time.
+//! Splits an input into the texts of its JSON values, one at a time.
 
 use std::io::{self, BufRead};
 
@@ -13,9 +13,9 @@ pub(super) struct Scanner<R> {
 /// The place of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// From 1.
+    /// The line, from 1.
     pub(super) line: u64,
-    /// In bytes, from 1.
+    /// The column in bytes, from 1.
     pub(super) column: u64,
 }
 

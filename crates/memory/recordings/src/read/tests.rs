@@ -1,4 +1,4 @@
-//! Values of inputs, and their places.
+//! Tests which values a reader finds in an input, and at which places.
 
 use super::*;
 

@@ -172,7 +172,7 @@ fn read(json: Json) -> Vec<String> {
     told(&Conversation::new(json).unwrap())
 }
 
-/// An answer that stands beside the messages belongs to them.
+/// An answer that stands outside the messages is read as their last message.
 #[test]
 fn an_answer_beside_the_messages_is_a_message() {
     let user = json!({ "role": "user", "content": "Is there rye?" });

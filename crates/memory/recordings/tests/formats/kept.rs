@@ -1,4 +1,4 @@
-//! What a JSON value cannot hold: halves of surrogate pairs, repeated members, line numbers.
+//! Recordings with things that a JSON value cannot hold: halves of surrogate pairs, repeated members, line numbers.
 
 use accp_recordings::{Conversation, ConvertOptions, Converter, Format, conversations};
 use serde_json::{Value as Json, json};

@@ -20,13 +20,13 @@ struct Change {
 
 #[derive(Debug, Clone)]
 enum What {
-    /// Another value in the place of this one.
+    /// Replaces the value here.
     Replace(Json),
-    /// Another key in the object here.
+    /// Adds a key to the object here.
     Key(String, Json),
-    /// Another item in the array here.
+    /// Adds an item to the array here.
     Item(Json),
-    /// The value here once more, under another key of the object or as another item.
+    /// Adds the value here once more, under another key of the object or as another item.
     Again(prop::sample::Index),
 }
 
@@ -229,7 +229,7 @@ fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usi
         Json::Null => {}
         Json::Array(items) => items.iter().for_each(|item| count(item, "", leave, out)),
         Json::Object(map) => {
-            // An entry of OTLP has its key beside its value.
+            // An entry of OTLP has the name of its value under `key`.
             let entry = map.get("key").and_then(Json::as_str);
             for (own, value) in map {
                 let key = match own.as_str() {
@@ -280,7 +280,7 @@ pub(super) fn check(json: &Json, conversation: &Conversation) {
         count(message.as_json(), "", &|_, _| false, &mut model);
     }
     if let Some(json) = json.as_object() {
-        // The keys beside the messages are kept as they are, or under these names.
+        // The keys outside the messages are kept as they are, or under these names.
         let names = [
             "id", "id'", "tools", "entries", "entries'", "runs", "repeated", "spans", "messages",
         ];

@@ -93,7 +93,7 @@ fn a_session_with_a_line_for_each_block_has_one_turn_for_each_answer() {
         messages
     };
     assert_eq!(plain(&messages), plain(&expected));
-    // The words of the sub-agent and of the hook are kept beside the messages.
+    // The words of the sub-agent and of the hook are kept outside the messages.
     let beside = document["_recorded"].to_string();
     for kept in [
         "Sub-agent here.",

@@ -137,7 +137,7 @@ fn every_sample_is_written_in_every_format_and_back() {
     "#);
 }
 
-/// A text of a message: words, JSON, or what a format may mistake for its own.
+/// A text of a message: words, JSON, or JSON that a format may mistake for a part of its own form.
 fn text() -> impl Strategy<Value = String> {
     let odd = [
         "{\"kilo\":4}",

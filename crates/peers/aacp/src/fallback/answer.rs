@@ -21,8 +21,8 @@ pub(super) enum Refusal {
     Written(WriteError),
 }
 
-/// Takes task and fields from an answer: one line with a packet, or a JSON object whose one member
-/// `packet` is such a line; either may stand in a code fence.
+/// Takes task and fields from an answer: one line with a packet, or a JSON object whose only member `packet` is such a
+/// line. The line or the object may stand in a code fence.
 ///
 /// # Errors
 /// Everything else, and a packet with an error.
@@ -70,7 +70,7 @@ fn unfenced(text: &str) -> Result<&str, Refusal> {
     Ok(inner.trim())
 }
 
-/// Reads the one member `packet` of an object.
+/// Reads an object whose only member is `packet`.
 fn member(text: &str) -> Result<String, Refusal> {
     let read = checked::document("answer", text, |reader, json| {
         let object = reader.object("", Some(json))?;

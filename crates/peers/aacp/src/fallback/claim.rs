@@ -1,7 +1,7 @@
 //! The right to call the model for a new instruction: one caller has it at a time, and the others wait.
 //!
-//! The caller has the right for the time of a lease. If the caller hangs or is killed, the lease ends, and one
-//! of those that wait takes over. This file decides who calls; registries store the rows.
+//! The caller has the right for the time of a lease. If the caller hangs or is killed, the lease ends, and one of the
+//! waiting callers takes over. This file decides who calls; registries store the rows.
 
 use super::model::ModelError;
 
@@ -18,7 +18,7 @@ pub struct ClaimRequest {
     pub waited: Option<u64>,
     /// The time, in milliseconds since 1970.
     pub now: u64,
-    /// How long the right is needed, in milliseconds.
+    /// How long the caller needs the right, in milliseconds.
     pub lease: u64,
 }
 
@@ -27,13 +27,13 @@ pub struct ClaimRequest {
 pub struct Claim {
     /// The number of the call, counted from 1.
     pub number: u64,
-    /// The caller.
+    /// The random number of the caller.
     pub holder: u64,
     /// When the lease ends, in milliseconds since 1970; 0 when nobody calls.
     pub until: u64,
     /// The number of the last call that failed; 0 if none did.
     pub failed: u64,
-    /// How that call failed.
+    /// The error of the last call that failed.
     pub failure: Option<ModelError>,
 }
 
@@ -46,7 +46,7 @@ pub enum ClaimDecision {
     Wait {
         /// The number of the call.
         number: u64,
-        /// The end of its lease, in milliseconds since 1970.
+        /// The end of the lease of this call, in milliseconds since 1970.
         until: u64,
     },
     /// The call that the caller has waited for failed in this way.

@@ -30,7 +30,7 @@ impl Entry {
         json!({ "version": VERSION, "entries": entries })
     }
 
-    /// Reads a document. `file` is its name in problems.
+    /// Reads a document. `file` is the name of the document in the problems.
     ///
     /// # Errors
     /// Every mistake, with line, column, JSON pointer and cure. Mistakes are also a repeated entry, an id of another

@@ -122,7 +122,7 @@ impl Entry {
         &self.task
     }
 
-    /// Returns the keys and values, without those of the caller.
+    /// Returns the keys and values, without the fields whose values come from the caller.
     pub fn fields(&self) -> &[(String, String)] {
         &self.fields
     }

@@ -1,4 +1,4 @@
-//! A model behind a server for OpenAI- or Anthropic-style clients.
+//! Calls a model on a server with an HTTP API in the style of OpenAI or of Anthropic.
 
 mod prompt;
 

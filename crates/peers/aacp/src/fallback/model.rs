@@ -132,11 +132,11 @@ struct Answer {
 }
 
 impl Recorded {
-    /// Reads recorded answers: one object a line, with `english`, `answer` and, if the answer is for one
-    /// domain only, `dom`. `file` is its name in problems.
+    /// Reads recorded answers: one object a line, with `english`, `answer` and, if the answer is for one domain only,
+    /// `dom`. `file` is the name of the text in the problems.
     ///
     /// # Errors
-    /// Every mistake of the first line that has one, with its place and cure.
+    /// Every mistake in the first line that has a mistake, with its place and cure.
     pub fn from_lines(file: &str, text: &str) -> Result<Self, Problems> {
         let mut answers = Vec::new();
         for (index, line) in text.lines().enumerate() {

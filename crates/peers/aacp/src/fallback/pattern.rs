@@ -1,5 +1,5 @@
-//! Tier 2, the first half: an instruction that says the same as a stored one, or the same with other
-//! values (draft section 6.3).
+//! Tier 2, the first half: an instruction with the same words as a stored instruction, perhaps with other values
+//! (draft section 6.3).
 //!
 //! Another wording costs a call of the model, and a wrong packet costs more. So two instructions share
 //! a packet only if all their words are the same, in the same order.

@@ -117,7 +117,7 @@ impl Reading {
         words.filter(|word| is_keyword(word)).collect()
     }
 
-    /// Returns the keywords with the values among them, sorted.
+    /// Returns the keywords and the values, sorted together.
     pub(super) fn words(&self) -> Vec<String> {
         let words = self.keywords().into_iter().map(str::to_owned);
         let words: BTreeSet<String> = words
@@ -127,7 +127,7 @@ impl Reading {
     }
 }
 
-/// Reads the token at a place as a value or a word; `None` for signs alone.
+/// Reads the token at a place as a value or a word; `None` if the token has only signs.
 fn read(tokens: &[Token<'_>], index: usize, at_start: bool) -> Option<What> {
     let token = tokens.get(index)?;
     if token.is_quoted {
@@ -240,8 +240,8 @@ fn is_month(tokens: &[Token<'_>], index: usize) -> bool {
         || word.is_some_and(|word| BEFORE.contains(&word))
 }
 
-/// Returns whether a name is a capital letter and small letters: such names may be parts of one name, as in
-/// "Acme Ltd".
+/// Returns whether each word of a name is a capital letter with small letters after it. Such names may be parts of one
+/// name, as in "Acme Ltd".
 fn is_person(name: &str) -> bool {
     name.split(' ').all(|part| {
         let mut letters = part.chars();
@@ -355,7 +355,7 @@ fn trimmed(word: &str) -> (&str, &str) {
     )
 }
 
-/// Splits a list such as `dept,grp` at its commas; a number keeps those between its digits.
+/// Splits a list such as `dept,grp` at its commas. A number keeps the commas between its digits.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
     let is_number = word
         .chars()
@@ -364,7 +364,7 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
     word.split(separator).filter(|part| !part.is_empty())
 }
 
-/// Finds quoted texts. A mark without its closing mark is searched for once.
+/// Finds quoted texts. If a mark has no closing mark, later marks of this kind are not searched.
 #[derive(Default)]
 struct Marks {
     open: Vec<char>,

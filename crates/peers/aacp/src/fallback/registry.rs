@@ -14,7 +14,7 @@ use super::model::ModelError;
 /// Every method is one transaction: it is done as a whole and durably, or not at all. Several callers,
 /// in threads and processes, may have the same registry open.
 pub trait Registry {
-    /// Returns the entry of a key, without counting.
+    /// Returns the entry of a key, without counting a request.
     fn find(&mut self, key: &EntryKey) -> Result<Option<Entry>, RegistryError>;
 
     /// Returns the entry of a key, and counts one more request that it answers.
@@ -29,15 +29,16 @@ pub trait Registry {
     ) -> Result<Vec<Entry>, RegistryError>;
 
     /// Asks for the right to call the model: [`decide`](super::decide) decides by the row of the key. If there is an
-    /// entry by now, the entry answers the request and counts it. A registry that knows that a caller is dead may end
-    /// its lease.
+    /// entry by now, the entry answers the request and counts it. If the registry knows that a caller is dead, it may
+    /// end the lease of that caller.
     fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError>;
 
     /// Ends a call.
     ///
-    /// If there is an entry of this key already, from a call whose lease had ended, it is kept, answers the request,
-    /// and counts it. Otherwise a new entry is stored with a count of 1. A failure is written to the row of the
-    /// claim, if the row still belongs to this call. Returns the entry that answers.
+    /// If the key has an entry already, because an earlier call has stored one after its lease had ended, the registry
+    /// keeps that entry. Then the old entry answers the request, and counts it. Otherwise the registry stores the new
+    /// entry with a count of 1. A failure is written to the row of the claim, if the row still belongs to this call.
+    /// Returns the entry that answers.
     fn settle(
         &mut self,
         key: &EntryKey,

@@ -127,7 +127,7 @@ pub struct Answer {
     pub id: Hash,
     /// The id of the entry that answers; `None` for a rule.
     pub entry: Option<Hash>,
-    /// The hop that answers, as `workflow.hop`; `None` if it is not a rule.
+    /// The hop that answers, as `workflow.hop`; `None` if no hop answers.
     pub rule: Option<String>,
     /// The number of requests that the entry has answered, this one included; `None` for a rule,
     /// which has no entry.

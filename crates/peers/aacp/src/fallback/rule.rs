@@ -18,7 +18,7 @@ pub(super) struct Ruled {
     pub(super) packet: PacketBuf,
 }
 
-/// Finds the hop of the domain that an instruction is meant for; `None` if there is no such hop, or several.
+/// Finds the hop of this domain that an instruction asks for; `None` if no hop fits, or several hops do.
 pub(super) fn find(
     workflows: &[Workflow],
     asked: &Reading,

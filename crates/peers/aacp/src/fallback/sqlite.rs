@@ -22,9 +22,9 @@ use fault::Fault;
 
 /// Keeps instructions with their packets in one SQLite file.
 ///
-/// The file and those beside it, `-wal` and `-shm`, can be read by their owner alone (mode 0600). A
-/// file that others can read is refused (draft section 15). A new file in a work tree of Git gets an
-/// entry in the `.gitignore` of its folder.
+/// The file, and the files `-wal` and `-shm` beside it, can be read by their owner alone (mode 0600). A file that
+/// others can read is refused (draft section 15). A new file in a work tree of Git gets an entry in the `.gitignore`
+/// of its folder.
 ///
 /// Every method is one transaction with one sync of the write-ahead log. So an answer that was given is
 /// stored, and survives a power cut. Threads and processes may have one file open at once, each by a
@@ -69,10 +69,10 @@ impl SqliteRegistry {
         Self::new(path, created.and_then(|()| connect(path)))
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and a file that is not there.
+    /// As [`open`](Self::open), and a file that does not exist.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, RegistryError> {
         let path = path.as_ref();
         let found = match std::fs::metadata(path) {
@@ -122,7 +122,7 @@ impl SqliteRegistry {
     /// a damaged entry. The pages of the file are checked before.
     ///
     /// # Errors
-    /// Damage that is not that of one entry; the failures of the file.
+    /// Damage outside of single entries; the failures of the file.
     pub fn each(
         &mut self,
         mut each: impl FnMut(EntryKey, Result<Entry, RegistryError>),

@@ -151,8 +151,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Reads a word as a value; `None` for a word that is not one. A word at the start of a sentence has a
-/// capital letter in any case, so the letter does not make it a name.
+/// Reads a word as a value; `None` if the word is not a value. A word at the start of a sentence has a capital letter
+/// in any case, so the letter does not make the word a name.
 pub(super) fn read(word: &str, at_start: bool) -> Option<Value> {
     if let Some(value) = numeric(word) {
         return Some(value);

@@ -92,7 +92,7 @@ integers! {
     isize: "the smallest to the largest isize",
 }
 
-/// The items stand between commas. An empty value is an empty list.
+/// Commas separate the items. An empty value is an empty list.
 impl<'p, T: PacketValue<'p>> PacketValue<'p> for Vec<T> {
     #[inline]
     fn read(value: &'p str) -> Result<Self, ValueError> {

@@ -1,4 +1,4 @@
-//! Reading a vocabulary: a whole one, or a file that adds to one.
+//! Reads a whole vocabulary, or a file that adds words to a vocabulary.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ struct Entry<'j> {
     object: Option<&'j Object>,
 }
 
-/// Reads the entries of a list. `known` are the keys of an entry.
+/// Reads the entries of a list. `known` has the keys that an entry may have.
 fn entries<'j>(
     reader: &mut Reader<'_>,
     object: &'j Object,

@@ -1,4 +1,4 @@
-//! Parameters that do not fit a workflow.
+//! The error for names and values that do not fit a workflow.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use accp_registry::nearest;
 use crate::error::WriteError;
 use crate::finding::Code;
 
-/// A call of a workflow that makes no packet: what is wrong, and the cure. It never holds a value.
+/// The error for a call of a workflow that makes no packet. It says what is wrong and what helps, and never holds a
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowError(Box<Fault>);
 

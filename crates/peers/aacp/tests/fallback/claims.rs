@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const ENGLISH: &str = "Collect the parking permits";
 const ANSWER: &str = "FETCH|CS|return:A|p:1|aacp:1.1|res:parking_permit";
 
-/// The deadline of the model, in milliseconds. A lease is 15,000 longer.
+/// The deadline of the model, in milliseconds. A lease is 15,000 milliseconds longer.
 const DEADLINE: u64 = 1_000;
 const LEASE: u64 = DEADLINE + 15_000;
 
@@ -34,7 +34,7 @@ enum End {
 /// The results of all askers.
 #[derive(Debug, Default)]
 struct Outcome {
-    /// The start of each call, and the time by which nobody else may call.
+    /// For each call, its start, and the earliest time at which another caller may call.
     calls: Vec<(u64, u64)>,
     /// When an answer was stored first.
     stored: Option<u64>,
@@ -221,8 +221,8 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
     assert_eq!((&late.packet, late.times_seen), (&answer.packet, Some(2)));
 }
 
-/// Returns how and when the wait of a request ends while another's call hangs. `deadlines` are those of
-/// the two models, in seconds.
+/// Returns how and when the wait of a second request ends while the call of the first request hangs. `deadlines` has
+/// the deadlines of the two models, in seconds.
 fn waited_for(deadlines: [u64; 2]) -> (Result<ResolutionStep, FallbackError>, u64) {
     let request = Request::new(ENGLISH, "CS", "Desk", "2").unwrap();
     let mut registry = MemoryRegistry::default();

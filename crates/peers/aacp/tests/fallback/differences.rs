@@ -4,8 +4,8 @@ use accp_aacp::fallback::Source;
 
 use super::wording::{asked, stored};
 
-/// Pairs of instructions that share most words but ask for different things. The packet of the first
-/// holds a text that could be taken for the value that changes.
+/// Pairs of instructions that share most words but ask for different things. The packet of the first instruction has a
+/// text that looks like the value that changes.
 #[test]
 fn a_small_word_can_change_what_is_asked() {
     for (one, other) in [

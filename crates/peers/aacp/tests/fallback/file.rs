@@ -201,8 +201,8 @@ fn the_first_answer_stays() {
     assert_eq!((late.task(), late.times_seen), ("FETCH", 3));
 }
 
-/// The lock of a caller ends with its process. So callers that wait for a dead one do not wait for
-/// the end of its lease.
+/// The lock of a caller ends with its process. So callers that wait for a dead caller do not wait for the end of its
+/// lease.
 #[test]
 fn the_call_of_a_caller_that_is_gone_is_taken_over_at_once() {
     let folder = Folder::new();

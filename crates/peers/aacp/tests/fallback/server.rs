@@ -1,4 +1,4 @@
-//! A model behind a server: a stub on this machine, in both styles.
+//! Calls of a model on a server. The server is a stub on this machine, in both styles.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -73,7 +73,7 @@ impl Stub {
     }
 
     /// Returns how many connections the stub has taken so far. The stub takes connections in their order, so this
-    /// method opens one more, and counts those before it.
+    /// method opens one more, and counts the connections before it.
     fn calls(&self) -> usize {
         let own = TcpStream::connect(self.address).unwrap();
         let own = own.local_addr().unwrap();

@@ -46,7 +46,7 @@ pub(crate) fn place(text: impl AsRef<[u8]>, code: Code) -> Option<(Option<usize>
     Some((found.field, found.at))
 }
 
-/// Checks a text under the standard vocabulary and what a file adds to it.
+/// Checks a text with the standard vocabulary and the words that `own` adds to it.
 pub(crate) fn with_own(own: &str, text: &str) -> Report {
     let own = Vocabulary::standard().extended("own.json", own).unwrap();
     let validator = Validator {

@@ -19,7 +19,7 @@ use accp_store::files::Files;
 /// The copy of `protocol.json` that is about to replace it.
 pub(super) const NEW_PROTOCOL: &str = ".acp.protocol.json";
 
-/// Where an incomplete last line is moved.
+/// The file to which an incomplete last line of the log is moved.
 const TORN_FILE: &str = "events.jsonl.torn";
 
 /// What a participant wants to append.
@@ -46,7 +46,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Makes a draft with what every event has.
+    /// Makes a draft that has only the fields which every event has.
     pub fn new(from: &str, event: &str, summary: &str) -> Self {
         Self {
             from: from.to_owned(),

@@ -24,8 +24,8 @@ const BEGUN_FILE: &str = ".acp.begun";
 pub struct Made {
     /// The folder.
     pub folder: Folder,
-    /// The files that were made: those in the folder by their names, deliverables by their references. Empty if the
-    /// folder existed before.
+    /// The files that were made: files in the folder by their names, and deliverables by their references. Empty if
+    /// the folder existed before.
     pub files: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct FolderLink {
     folder: PathBuf,
     me: String,
     out: File,
-    /// The agents behind the numbers.
+    /// For each number, the agent that it means.
     names: BTreeMap<MemberId, String>,
     /// How far the file of each agent was read.
     read: BTreeMap<String, u64>,
@@ -84,8 +84,8 @@ impl FolderLink {
             names: BTreeMap::new(),
             read: BTreeMap::new(),
         };
-        // If the file is missing, the link reads lines again. That does no harm: a session
-        // recognises frames that it has already received.
+        // If the file `NAME.read` is missing, the link reads lines again. That does no harm: a session recognises
+        // frames that it has already received.
         if let Ok(serde_json::Value::Object(stopped)) = serde_json::from_slice(&stopped) {
             let stopped = stopped.into_iter();
             link.read = stopped

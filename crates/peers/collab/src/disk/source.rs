@@ -124,7 +124,7 @@ fn existing(files: &impl Files, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns what an error of reading means.
+/// Turns an error of reading into content: nothing is there, or the file is refused with a reason.
 fn refused(error: &io::Error) -> Content {
     let why = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Content::Absent,

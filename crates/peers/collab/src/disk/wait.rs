@@ -30,7 +30,7 @@ const SETTLE: Duration = Duration::from_millis(5);
 names! {
     /// Why a wait is over.
     Reason {
-        /// The participant is asked.
+        /// The participant has the turn.
         Turn = "turn",
         /// The collaboration is completed.
         Completed = "completed",
@@ -128,15 +128,15 @@ impl Shared<Os> {
     }
 }
 
-/// Returns why a participant need not wait; `None` if it has to.
+/// Returns why a participant need not wait; `None` if it has to wait.
 fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Finding>> {
     let next = next(folder, who)?;
     let phase = folder.state().map(State::phase);
     let reason = match phase {
         Some(Phase::Completed) => Reason::Completed,
         Some(Phase::Blocked) => Reason::Blocked,
-        // An owner that has accepted is not asked any more, but has to classify again if a question
-        // is opened.
+        // An owner that has accepted does not have the turn any more, but has to classify again if a question is
+        // opened.
         _ if next.is_asked || next.action == Action::Classify => Reason::Turn,
         _ => return Ok(None),
     };

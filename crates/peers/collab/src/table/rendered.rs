@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{Asks, Mark, Phase, ROWS, Row, row};
 use crate::event::EventName;
 
-/// Returns all rows, also those of `blocked`, which are the same in all phases.
+/// Returns all rows, also the rows of `blocked`, which are the same in all phases.
 fn rows() -> impl Iterator<Item = Row> {
     let blocked = Phase::ALL
         .iter()

@@ -82,7 +82,7 @@ fn is_named(body: &str, name: &str) -> bool {
     body.match_indices(name).any(|(at, _)| {
         let before = body[..at].chars().next_back();
         let mut after = body[at + name.len()..].chars();
-        // A full stop behind the name may end the sentence, unless more of a name follows it.
+        // A full stop after the name may end the sentence, unless more of a name follows the full stop.
         let is_behind = match after.next() {
             Some('.') => after.next().is_some_and(is_part),
             next => next.is_some_and(is_part),

@@ -4,8 +4,8 @@ use crate::finding::{Code, Finding};
 use crate::markdown;
 use crate::space::is_blank;
 
-/// Returns what is wrong with a deliverable; `is_frozen` asks for the status Frozen and for text in each
-/// section.
+/// Returns what is wrong with a deliverable. With `is_frozen`, the status must be Frozen, and each section must have
+/// text.
 pub(crate) fn check(name: &str, text: &str, sections: &[String], is_frozen: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add =

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::requirements::round::{Round, codes};
 
-/// Returns a decision as it has to be.
+/// Returns a valid decision with this id.
 fn decision(id: &str) -> String {
     format!(
         "### {id}. Use a queue\n\n- Decision: We use a queue.\n- Rationale: It is fast.\n\

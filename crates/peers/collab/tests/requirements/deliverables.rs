@@ -1,4 +1,4 @@
-//! Deliverables, supporting ones, attachments, and the freeze: COL-14 to COL-20.
+//! Primary and supporting deliverables, attachments, and the freeze: COL-14 to COL-20.
 
 use accp_collab::disk::{Declaration, Draft};
 use accp_collab::{

@@ -36,7 +36,7 @@ fn col_25_accepts_events_with_their_members_and_numbers_from_1() {
             assert!(event[key].is_string(), "{event}");
         }
     }
-    // The keys are in their order, and those without a value are left out.
+    // The keys are in the order of the protocol, and keys without a value are left out.
     let line = round.read(LOG_FILE).lines().nth(10).unwrap().to_owned();
     let keys = [
         "{\"seq\":11,\"from\":",

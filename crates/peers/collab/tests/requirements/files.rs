@@ -145,7 +145,7 @@ fn col_09_refuses_a_log_whose_earlier_bytes_have_changed() {
     assert!(round.errors().contains(&Code::Seq));
 }
 
-/// The texts of the protocol, each with what its template says.
+/// The Markdown files of the protocol, each with a text that its template has.
 const TEXTS: [(&str, &str); 5] = [
     (
         PROPOSAL_FILE,

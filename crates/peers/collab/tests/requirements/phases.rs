@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::requirements::round::{Round, codes, external, settings};
 
-/// Checks the phase and who is asked, in the log and in the copy in protocol.json.
+/// Checks the phase and the participants that have the turn, in the log and in the copy in protocol.json.
 fn stands(round: &Round, phase: &str, waiting_for: &[&str]) {
     assert_eq!(
         (round.phase().as_str(), &round.waiting_for()[..]),
@@ -432,7 +432,7 @@ fn col_45_accepts_those_who_are_asked() {
     let round = Round::at(Action::Review);
     let appended = round.append("bob", "review_submitted");
     assert_eq!(appended.state.waiting_for(), ["cy"]);
-    // A participant who is not asked may still append events of supporting deliverables, and `blocked`.
+    // A participant without the turn may still append events of supporting deliverables, and `blocked`.
     let appended = round.append("ada", "blocked");
     assert_eq!(appended.state.phase(), Phase::Blocked);
 }

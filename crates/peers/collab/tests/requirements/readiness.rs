@@ -7,7 +7,7 @@ use crate::requirements::round::{Round, codes};
 /// The question of the template, after it was classified.
 const SETTLED: &str = "- [resolved] The primary deliverable has not been reviewed.";
 
-/// Returns a folder in which this question stands in readiness.md in place of the first one.
+/// Returns a folder whose readiness.md has this question in place of the question of the template.
 fn with(action: Action, question: &str) -> Round {
     let round = Round::at(action);
     round.replace(READINESS_FILE, SETTLED, question);

@@ -5,7 +5,7 @@ use accp_collab::{Action, Code, REVIEW_FILE};
 
 use crate::requirements::round::{Round, codes};
 
-/// Returns a folder with both reviews, 4 of `bob` and 5 of `cy`.
+/// Returns a folder with both reviews: event 4 by `bob`, and event 5 by `cy`.
 fn reviewed() -> Round {
     let round = Round::at(Action::Revise);
     assert_eq!(round.errors(), []);

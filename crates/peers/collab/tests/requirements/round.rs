@@ -62,7 +62,7 @@ pub(crate) fn codes(findings: &[Finding]) -> Vec<Code> {
     findings.iter().map(|finding| finding.code).collect()
 }
 
-/// Returns all files below a path with their bytes, without those of the lock.
+/// Returns all files below a path with their bytes, without the files of the lock.
 pub(crate) fn files_below(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![path.to_owned()];
@@ -82,12 +82,12 @@ pub(crate) fn files_below(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 impl Round {
-    /// Begins with [`settings`].
+    /// Makes a folder with [`settings`].
     pub(crate) fn new() -> Self {
         Self::of(settings())
     }
 
-    /// Begins with settings, in the folder `.acp/round` of a repository.
+    /// Makes a folder with these settings. It is the folder `.acp/round` of a repository.
     pub(crate) fn of(settings: FolderSettings) -> Self {
         let round = Self::before();
         round.shared.init(settings, false).unwrap();
@@ -101,14 +101,14 @@ impl Round {
         Self { dir, shared }
     }
 
-    /// Begins with [`settings`], and advances until this is the next action of a participant.
+    /// Makes a folder with [`settings`], and advances until this is the next action of a participant.
     pub(crate) fn at(action: Action) -> Self {
         let round = Self::new();
         round.walk(action);
         round
     }
 
-    /// Begins with [`settings`], and advances to the end.
+    /// Makes a folder with [`settings`], and advances to the end.
     pub(crate) fn completed() -> Self {
         Self::at(Action::Stop)
     }
@@ -227,7 +227,7 @@ impl Round {
         draft
     }
 
-    /// Appends an event that has to be taken.
+    /// Appends an event that must be accepted.
     pub(crate) fn append(&self, who: &str, event: &str) -> Appended {
         self.append_draft(&self.draft(who, event))
     }
@@ -260,7 +260,7 @@ impl Round {
         self.codes(false)
     }
 
-    /// Returns the codes of its warnings.
+    /// Returns the codes of the warnings that the validator finds.
     pub(crate) fn warnings(&self) -> Vec<Code> {
         self.codes(true)
     }

@@ -79,7 +79,7 @@ const MISTAKES: [Mistake; 13] = [
     ),
 ];
 
-/// Moves the last event before the one that it needs.
+/// Swaps the last two events, so that `completed` comes before the `readiness_passed` that it needs.
 fn swap_the_last_two(round: &Round) {
     let text = round.read(LOG_FILE);
     let text = text

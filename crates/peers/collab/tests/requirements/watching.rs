@@ -12,7 +12,7 @@ use crate::requirements::round::{Round, codes, settings};
 /// Long enough for the slowest machine.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Looks at the files only now and then, so that the system has to report the changes.
+/// Looks at the files only once an hour, so the system has to report the changes.
 const WAITING: Waiting = Waiting {
     interval: Duration::from_secs(3_600),
     timeout: Some(MINUTE),
@@ -222,9 +222,9 @@ fn col_62_accepts_changes_of_which_the_system_does_not_tell() {
 
 #[test]
 fn col_62_refuses_to_wait_the_interval_out_when_the_system_tells_of_a_change() {
-    // The interval is an hour, and each of the first reads makes the next change. If the system
-    // reported nothing, only the read at the timeout would come after the first. It would make the
-    // last change without seeing it. So a result shows that the system has reported a change.
+    // The interval is an hour, and each of the first two reads makes a change. Without reports of the system, the
+    // second read would come only at the timeout, and would not see the change that it makes. So a result shows that
+    // the system has reported a change.
     let wait = |round: &Round, who, changes: [fn(&Round); 2]| {
         let mut looks = 0;
         let ready = round.shared.wait(who, WAITING, |_| {

@@ -35,7 +35,7 @@ pub(crate) struct Declared {
     pub supporting: Vec<Doc>,
     /// The file of each attachment, and its name among the files.
     pub attachments: Vec<(String, String)>,
-    /// The copy of the phase, the owner and the participants who are asked.
+    /// The copy of the phase, the owner and the participants that have the turn.
     pub copy: [Json; 3],
 }
 

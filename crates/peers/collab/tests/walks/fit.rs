@@ -1,4 +1,4 @@
-//! Texts as they should be, for the sensible steps of a walk.
+//! Valid texts, for the sensible steps of a walk.
 
 use std::fmt::Write as _;
 

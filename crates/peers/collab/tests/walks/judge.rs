@@ -341,7 +341,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// Returns whether a participant is asked.
+    /// Returns whether a participant has the turn.
     pub(crate) fn is_asked(&self, who: &str) -> bool {
         let story = self.story();
         story.is_some_and(|(_, story)| story.sum().2.contains(&who))

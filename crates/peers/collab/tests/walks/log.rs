@@ -16,7 +16,7 @@ pub(crate) struct Log {
     pub is_torn: bool,
 }
 
-/// Lines that were read before. Most lines of a walk stay.
+/// Lines that were read before, kept because most lines of a walk do not change.
 #[derive(Default)]
 pub(crate) struct Lines(HashMap<String, Result<Line, Codes>>);
 

@@ -142,7 +142,7 @@ fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     })
 }
 
-/// Returns the same for a supporting deliverable, whether or not it is declared frozen.
+/// Returns the next step to the freeze of this supporting deliverable, whether or not it is declared frozen.
 fn freeze_now(world: &World, judge: &Judge<'_>, doc: &Doc, who: &str) -> Step {
     to_fill(judge, doc).unwrap_or_else(|| {
         let line = event(judge, "deliverable_frozen", who);
@@ -303,7 +303,7 @@ pub(crate) fn with_mistake(line: Line, judge: &Judge<'_>, rng: &mut Rng) -> Line
     line
 }
 
-/// Returns `blocked`, by anyone.
+/// Returns the event `blocked` of a random participant.
 pub(crate) fn blocked(judge: &Judge<'_>, rng: &mut Rng) -> Line {
     let names = judge.declared.as_ref().map(|one| one.participants.clone());
     let names = names.unwrap_or_default();

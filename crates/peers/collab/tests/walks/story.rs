@@ -1,5 +1,5 @@
-//! The slow and obvious fold: it looks at all events each time. It is written from the specification,
-//! and not from the table.
+//! The fold of the second judge, which is slow and obvious: it looks at all events each time. It is written from the
+//! specification, and not from the table.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub(crate) struct Story<'e> {
     events: &'e [Line],
 }
 
-/// The state at the end of a story: the phase, the owner and the participants who are asked.
+/// The state at the end of a story: the phase, the owner and the participants that have the turn.
 pub(crate) type Sum<'e> = (&'static str, &'e str, Vec<&'e str>);
 
 impl<'e> Story<'e> {
@@ -51,7 +51,7 @@ impl<'e> Story<'e> {
         left.into_iter().collect()
     }
 
-    /// Returns the classification that is later than the last proposal of revisions or decisions.
+    /// Returns the index of the last classification, if it is later than all proposals of revisions or decisions.
     fn classified(&self) -> Option<usize> {
         let decided = self.last_of(&["proposal_revised", "decision_proposed"]);
         let classified = self.last_of(&["question_classified"]);

@@ -1,4 +1,4 @@
-//! A walk: a folder, and steps from a seed, with both judges asked after each.
+//! A walk: a folder, and steps that follow from a seed. After each step, both judges check the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -286,8 +286,8 @@ fn event(line: &Line) -> Event {
     }
 }
 
-/// Makes a folder: two to five participants, any type, either mode, with supporting deliverables and an
-/// attachment in some.
+/// Makes a folder: two to five participants, any type, and either mode. Some folders have supporting deliverables and
+/// an attachment.
 fn begin(rng: &mut Rng) -> World {
     let mut names = vec!["ada", "Bob", "cy d", "dörte", "eve"];
     let owner = names.remove(rng.below(names.len()));

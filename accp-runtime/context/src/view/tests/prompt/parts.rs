@@ -52,8 +52,8 @@ fn parts_name_sender_and_role() {
     ");
 }
 
-/// Carriage returns and characters without width make a text a JSON string. The escapes of the string
-/// are not words.
+/// A text with carriage returns or characters without width is shown as a JSON string. The mark in place of the middle
+/// must not list the escapes of this string as names.
 #[test]
 fn a_text_with_hidden_characters_is_shortened_as_it_is() {
     let lines = (0..400).map(|n| format!("line {n}\u{200b} of src/main.rs\r\n"));
@@ -84,7 +84,7 @@ fn a_text_with_hidden_characters_is_shortened_as_it_is() {
     assert_eq!(read, [message.with("out", cut_text)]);
 }
 
-/// A block of facts without a fact would only take room. The next facts name its messages.
+/// A block of facts without a fact would only take room. The header of the next block names its messages instead.
 #[test]
 fn no_block_of_facts_is_empty() {
     let dull = |text: &str| chat("clerk", "done", text);

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{files, shared, without_times};
 
-/// The dump of every policy, read back, gives the same figures as the policy, except for its time and name.
+/// The dump of every policy, read back, gives the same figures as the policy, except for the time and the name.
 #[test]
 fn a_dump_measured_again_gives_the_same_figures() {
     let folder = files();
@@ -44,8 +44,8 @@ fn a_dump_measured_again_gives_the_same_figures() {
         }
         assert_eq!(again, measured);
     }
-    // The dump of the other program covers one of the two corpora. Its shares compare it with the
-    // base over the same conversations.
+    // The dump of the other program covers one of the two corpora. Its shares are relative to the base over the same
+    // conversations.
     let part = dump.lines().filter(|line| line.contains("\"booking\""));
     let part = part.filter(|line| line.contains("\"plain\""));
     std::fs::write(

@@ -1,4 +1,4 @@
-//! Where providers say what they refuse.
+//! The sources of the rules: where providers say what they refuse.
 
 pub(super) const ANTHROPIC_TYPES: &str = "types of the package anthropic 2.14.0";
 pub(super) const OPENAI_TYPES: &str = "types of the package openai 3.57.0";

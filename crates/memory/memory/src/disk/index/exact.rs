@@ -14,7 +14,7 @@ use crate::raw::push_escaped;
 /// A trigram has this many characters. A shorter text is searched without the index of trigrams.
 const TRIGRAM: usize = 3;
 
-/// How well a text fits what is asked.
+/// How well a section fits the text that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     /// The section has the text in other upper or lower case.
@@ -72,7 +72,7 @@ fn spellings(text: &str) -> Vec<String> {
     all
 }
 
-/// A section, as it is compared.
+/// A section that is compared with the text that is searched.
 struct Section {
     id: i64,
     block: i64,

@@ -1,4 +1,4 @@
-//! The part of a section that fits a query best.
+//! Finds the part of a section that fits a query best.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The files that are indexed: archives and offloaded results.
+//! Lists and reads the files that are indexed: archives and offloaded results.
 
 use std::fs;
 use std::io::{self, Read as _};

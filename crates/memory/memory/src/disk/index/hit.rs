@@ -26,7 +26,7 @@ pub struct Hit {
     pub message: Option<usize>,
     /// Who speaks.
     pub role: String,
-    /// The tools that the message calls or that answer in it, with commas between them.
+    /// The tools that the message calls or whose results it has, with commas between them.
     pub tool: Option<String>,
     /// How well the section fits: more is better. Scores of two queries cannot be compared.
     pub score: f64,
@@ -61,7 +61,7 @@ impl fmt::Display for Hit {
 pub struct Filter {
     /// A file or a folder, by its path below the root; or the end of the path of a file.
     pub path: Option<String>,
-    /// A tool that the message calls, or that answers in it.
+    /// A tool that the message calls, or whose result it has.
     pub tool: Option<String>,
     /// Who speaks.
     pub role: Option<String>,
@@ -115,11 +115,11 @@ impl Filter {
 pub(super) struct Chosen {
     pub(super) section: i64,
     pub(super) score: f64,
-    /// The lines and the text, if they are not those of the section.
+    /// The lines and the text of the part; `None` if the whole section is shown.
     pub(super) part: Option<(usize, usize, String)>,
 }
 
-/// Makes the hits of the chosen sections, which are the best first.
+/// Makes a hit from each chosen section. The sections are in order, with the best first.
 pub(super) fn hits(conn: &Connection, chosen: Vec<Chosen>) -> Result<Vec<Hit>, Fault> {
     let chosen = chosen.into_iter().enumerate();
     let hits = chosen.map(|(at, chosen)| hit(conn, at + 1, chosen));

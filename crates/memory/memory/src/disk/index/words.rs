@@ -68,7 +68,7 @@ pub(super) fn search(
     Ok(chosen)
 }
 
-/// How many sections have a term, and how often all of them have it.
+/// How many sections have a term, and how often the term occurs in all of them together.
 #[derive(Debug, Clone, Copy, Default)]
 struct With {
     sections: i64,

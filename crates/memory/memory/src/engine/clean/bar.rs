@@ -1,4 +1,4 @@
-//! Progress bars, which a program writes over themselves in a line.
+//! Removes old states of progress bars. A program writes each state of a bar over the previous one, in the same line.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ pub(super) fn last_written(line: &str) -> Cow<'_, str> {
     stays.join("\r").into()
 }
 
-/// Returns the words of a state of a progress bar, without how far it is; `None` if the text is not such a state: it has
-/// neither a percentage nor a bar.
+/// Returns the words of a state of a progress bar, without its amounts and rates. `None` if the text has neither a
+/// percentage nor a bar, so it is not such a state.
 fn words(state: &str) -> Option<String> {
     let between = |c: char| c.is_whitespace() || is_symbol(c);
     let parts = state.split(between).filter(|part| !part.is_empty());

@@ -1,4 +1,5 @@
-//! The codes with which a program moves the cursor of a terminal, sets colours and chooses characters (ECMA-48).
+//! Removes the codes with which a program moves the cursor of a terminal, sets colours and chooses characters
+//! (ECMA-48).
 
 /// The character that begins a code.
 const ESCAPE: char = '\u{1b}';
@@ -14,7 +15,7 @@ const LINK: &str = "]8;";
 pub(super) fn without_codes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // The address of the link in work, and where its words begin.
+    // The address of the link that has not ended yet, and where its words begin.
     let mut link = None;
     while let Some((before, code)) = rest.split_once(ESCAPE) {
         out.push_str(before);
@@ -29,7 +30,7 @@ pub(super) fn without_codes(text: &str) -> String {
     out
 }
 
-/// Returns the address in the code of a link. `rest` is what stands behind the code.
+/// Returns the address in the code of a link. `rest` is the text after the code.
 fn address<'c>(code: &'c str, rest: &str) -> Option<&'c str> {
     let whole = code.get(..code.len() - rest.len())?;
     let (_, address) = whole.strip_prefix(LINK)?.split_once(';')?;
@@ -49,7 +50,8 @@ fn end_link(out: &mut String, link: Option<(&str, usize)>) {
     }
 }
 
-/// Returns what stands behind a code, whose first character was read. A code that breaks off ends where it does.
+/// Returns the text after a code. The caller has already read the first character of the code, `ESC`. If a code is not
+/// complete, only its beginning is left out.
 ///
 /// ```abnf
 /// code       = ESC (sequence / string / short)
@@ -73,8 +75,8 @@ fn sequence(code: &str) -> &str {
         .unwrap_or(code)
 }
 
-/// Returns what stands behind the text of a code. The text stands in one line: if the line has no end of the code, its
-/// words are not a part of the code.
+/// Returns the text after a code with a string. Such a code ends in the line in which it begins. If the line has no end
+/// of the code, the words of the line are not a part of the code.
 fn string(code: &str) -> &str {
     let line = code.split('\n').next().unwrap_or_default();
     let bell = line.find(BELL).map(|at| at + BELL.len_utf8());

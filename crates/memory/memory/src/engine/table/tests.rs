@@ -1,4 +1,4 @@
-//! Records by position, read back by a reader who knows no more than a model.
+//! Tests that write records by position, and read them back with a reader that knows no more than a model.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn records(json: &Json, before: &[(String, Json)]) -> Json {
     }
 }
 
-/// Returns the result that these words name, as the list has it.
+/// Returns the earlier result that these words name, in the form that the list has.
 fn stands<'b>(of: &str, before: &'b [(String, Json)]) -> &'b Json {
     let name = of.strip_prefix("result ").unwrap();
     let (_, stands) = before.iter().find(|(known, _)| known == name).unwrap();
@@ -116,7 +116,8 @@ fn table_rows(columns: &[String], rows: &[Json], before: &[(String, Json)]) -> J
     rows.collect()
 }
 
-/// Returns the member in which a reader would expect a value inside this one.
+/// Returns the name of the member that a reader takes for the place of a value inside `map`: `key`, but in a table the
+/// place of the table, and in a record by position none.
 fn inside_of<'j>(map: &Map<String, Json>, at: Option<&'j str>, key: &'j str) -> Option<&'j str> {
     match (map.contains_key("columns"), map.contains_key("values")) {
         (true, _) => at,
@@ -282,7 +283,7 @@ proptest! {
             let text = serde_json::to_string_pretty(json).unwrap();
             if let Some(table) = by_position(&text, &name, &shapes) {
                 let read: Json = serde_json::from_str(&table).unwrap();
-                // A result may refer to what stands further up in itself.
+                // A result may refer to its own earlier columns.
                 before.push((name.clone(), read.clone()));
                 // A reader takes the first columns of a member. That is right only if the member has no other
                 // columns.

@@ -6,7 +6,8 @@ use super::repeats::{Mark, is_mark, numbers};
 use crate::grapheme::floor;
 
 /// The most tokens of a listing that is shown whole at first sight, and the tokens of the head and the tail of a
-/// longer listing. Other results may have half as many tokens more, because an agent soon needs their middles.
+/// longer result. Other results are shown whole up to one and a half times as many tokens, because an agent soon needs
+/// their middles.
 const SIGHT: usize = 2000;
 const SIGHT_HEAD: usize = 1400;
 const SIGHT_TAIL: usize = 720;
@@ -27,11 +28,11 @@ enum Form {
 /// Limits of a result, in tokens.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// A result with more tokens is cut.
+    /// A result with more tokens than this is cut.
     most: usize,
     head: usize,
     tail: usize,
-    /// Whether the head ends and the tail begins within a line.
+    /// Whether the head may end, and the tail may begin, within a line.
     within: bool,
 }
 
@@ -106,7 +107,7 @@ pub(super) fn middle(
     ends(lines, message, limits, counter)
 }
 
-/// Returns the head and tail of a result that is too long for any prompt.
+/// Returns the head and the tail of a result that is too long to be shown whole even once.
 pub(super) fn longest(
     lines: Vec<String>,
     message: usize,

@@ -149,7 +149,7 @@ impl Memory {
 #[derive(Debug, Default)]
 struct Asked {
     message: Option<usize>,
-    /// From 0.
+    /// The lines of the message, from 0.
     lines: Option<Range<usize>>,
     words: Query,
 }
@@ -190,7 +190,7 @@ fn count(line: &str, query: &Query) -> usize {
     words.filter(|word| line.contains(*word)).count()
 }
 
-/// Returns the line that says most of the words, if any line has one.
+/// Returns the index of the line that has most of the words; `None` if no line has any of them.
 fn best(lines: &[String], query: &Query) -> Option<usize> {
     best_line(lines, query).or_else(|| {
         let counted = lines.iter().map(|line| count(line, query)).enumerate();

@@ -1,4 +1,4 @@
-//! The lines of a message, without layout that says nothing.
+//! Returns the lines of a message, without layout that has no meaning.
 
 use serde_json::{Deserializer, Value as Json};
 

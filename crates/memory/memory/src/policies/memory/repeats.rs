@@ -1,4 +1,4 @@
-//! References to lines that stand in the prompt already.
+//! Replaces lines that the prompt already has by references to them.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ const PLACES: usize = 40;
 /// A line with fewer bytes begins no reference. Neither does a line without letters and digits: a line of dashes, for
 /// example, does not show where it stands.
 const SHORT: usize = 4;
-/// The most words and characters of a line that a mark says.
+/// The most words and characters of a line that a mark quotes.
 const FIRST: usize = 6;
 const FIRST_CHARACTERS: usize = 60;
 
@@ -34,7 +34,7 @@ pub(super) struct Repeats {
 #[derive(Debug)]
 struct Forms {
     last: Numbered,
-    /// The form at first sight, where it is another.
+    /// The form at first sight; `None` if it is the same as the last form.
     first: Option<Numbered>,
 }
 
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Returns a message as it is shown after another that is in its last form.
+    /// Returns the text that is shown for the message `new` after a message with the text `old`.
     fn shown(kind: &str, old: &str, new: &str) -> String {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let mut repeats = Repeats::default();

@@ -1,4 +1,4 @@
-//! JSON by shapes: records by position, each shape declared once.
+//! Shows JSON as views by shapes: records have only their values, by position, and each shape is declared once.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) struct Shown {
 }
 
 impl Shapes {
-    /// Begins with the shapes that a registry has beside the standard ones.
+    /// Begins with the shapes that a registry has in addition to the standard ones.
     pub(super) fn new(registry: &Registry) -> Self {
         let standard = Registry::standard();
         let mut json = registry.to_json();
@@ -130,8 +130,8 @@ impl Shapes {
         }
     }
 
-    /// Declares the shapes that are there often. Some keys cannot be names of fields: records with
-    /// such keys stay maps.
+    /// Declares the shapes that have occurred often enough. Some keys cannot be names of fields: records with such
+    /// keys stay maps.
     fn declare(&mut self) {
         let often = |counted: &mut (Shape, usize)| counted.1 >= OFTEN;
         let often: Vec<_> = self.counted.extract_if(.., often).collect();

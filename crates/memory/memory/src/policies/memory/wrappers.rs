@@ -1,4 +1,4 @@
-//! Lines that a tool writes around each of its results.
+//! Shows lines that a tool writes around each of its results only once.
 
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@ words! {
     corrects,
 }
 
-/// A constraint is compared with at most this many before it.
+/// A constraint is compared with at most this many earlier constraints.
 const NEAR: usize = 200;
 
 /// The topic of a constraint, and what the constraint says about it.

@@ -53,8 +53,8 @@ enum Rank {
 }
 
 impl Rank {
-    /// Returns whether the newest pieces come first. Constraints and decisions come in the order of their messages.
-    /// So those in one summary are also in the next.
+    /// Returns whether the newest pieces of this rank come first. Constraints and decisions come in the order of their
+    /// messages, so that those of one summary are also in the next summary.
     fn newest_first(self) -> bool {
         matches!(
             self,

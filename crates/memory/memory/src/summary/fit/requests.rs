@@ -30,10 +30,10 @@ pub(super) struct Asked {
 /// The room of requests, in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// For all of them, with their headings.
+    /// The room for all requests, with their headings.
     pub(super) all: usize,
     /// A first request with at most this many tokens has to be whole; otherwise there is no summary. A last request
-    /// with at most this many is cut only if it does not fit beside the first.
+    /// with at most this many tokens is cut only if it does not fit together with the first request.
     pub(super) first: usize,
 }
 
@@ -92,7 +92,8 @@ impl<'b> Asking<'b> {
         self.first + self.intro() + self.later.iter().map(|one| one.cost).sum::<usize>()
     }
 
-    /// Returns the tokens of the words of all requests: what counts against half of the window.
+    /// Returns the tokens of the words of all requests, without headings. The words of requests may take half of the
+    /// window.
     pub(super) fn words(&self) -> usize {
         let all = self.content.requests.iter();
         all.map(|one| self.counter.count(&one.item.text)).sum()
@@ -121,8 +122,9 @@ impl<'b> Asking<'b> {
         }
     }
 
-    /// Writes the requests in at most `limits.all` tokens, if the least form fits. The longest requests are cut
-    /// first, but not the last one, then the first request. At last, the oldest of the later requests are left out.
+    /// Writes the requests in at most `limits.all` tokens, if the shortest form fits. If not all of them fit, the
+    /// longest requests between the first and the last are cut, and then the first request. After that, the oldest of
+    /// the later requests are left out.
     pub(super) fn write(&self, limits: Limits) -> Asked {
         let Some(first) = self.content.requests.first() else {
             return Asked::default();
@@ -240,7 +242,7 @@ impl<'b> Asking<'b> {
         shortened(&cut, tokens.saturating_sub(3), self.counter)
     }
 
-    /// Says what is not whole, and how to recover it.
+    /// Returns a line that says which requests are cut or left out, and how to recover them.
     fn note(&self, cut: &[usize], gone: &[usize]) -> Option<String> {
         let parts = [(cut, "cut"), (gone, "left out")].into_iter();
         let parts: Vec<_> = parts

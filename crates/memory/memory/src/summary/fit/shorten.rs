@@ -1,4 +1,4 @@
-//! A text that is too long: its head and tail, and where the whole stands.
+//! Shortens a text that is too long to its head and tail, and says where the whole text is.
 
 use accp_frame::TokenCounter;
 
@@ -6,7 +6,7 @@ use crate::event::Thousands;
 use crate::grapheme;
 use crate::summary::form::quoted;
 
-/// A longer run without white space is not a word, and may be cut anywhere.
+/// A run without white space that has more bytes than this is not a word, and may be cut anywhere.
 const WORD: usize = 40;
 
 /// A text to cut.

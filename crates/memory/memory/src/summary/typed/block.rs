@@ -1,5 +1,5 @@
-//! Blocks that a person or a program has put into several messages. They stand in tags or fences. Where a block comes
-//! again, a mark stands for it, which says where the block is.
+//! Blocks in tags or fences that a person or a program has put into several messages. If a block occurs again, a mark
+//! replaces it. The mark names the message that has the block.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

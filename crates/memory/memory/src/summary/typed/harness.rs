@@ -1,8 +1,8 @@
 //! Recognises results of actions among the messages of the user. A harness writes them there if its model acts in text.
 //!
-//! People answer an agent in many ways, and often in the same way: with a label, a tag or a pasted block. So one sign is
-//! not enough. A message is a result if its instructions have told the agent to act as it did right before the message,
-//! and if the message has a frame that persons do not type, like several other messages.
+//! People answer an agent in many ways, and often in the same way: with a label, a tag or a pasted block. So one sign
+//! is not enough. Two things make a message a result. Right before the message, the agent acted in the way that its
+//! instructions show. And the message has a frame that persons do not type, like several other messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,9 +38,10 @@ pub(super) fn results(messages: &[Parsed], first: &Parsed, later: &[&Parsed]) ->
 
 /// The frame of a text.
 struct Frame<'t> {
-    /// What frames of one program have in common.
+    /// The part of the frame that is the same in all messages of one program.
     name: String,
-    /// A status with its number. A number that comes again is an exit code; the numbers of a person's tickets do not.
+    /// The line of a status, with its number; `None` for other frames. An exit code occurs in several messages. The
+    /// number of a person's ticket does not.
     line: Option<&'t str>,
 }
 
@@ -122,9 +123,9 @@ impl Protocol {
         opening.chain(closing(text).map(other))
     }
 
-    /// Returns whether the instructions show such a label of a result. A label or a tag may also be the form in which a
-    /// person has to answer. So a label counts only if it goes on with the labels by which the agent acts, or if it has
-    /// the name of the action in brackets, as in `RESULT of [bash]:`.
+    /// Returns whether the instructions show this mark as the beginning of a result. They may also show a label or a
+    /// tag with which a person has to answer. So a mark counts only if it follows the labels by which the agent acts,
+    /// or if it has the name of the action in brackets, as in `RESULT of [bash]:`.
     fn is_stated(&self, mark: &Mark, action: &Action) -> bool {
         let is_of_program = match action {
             Action::Labels => self.continues(&mark.name),

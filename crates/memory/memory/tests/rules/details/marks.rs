@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::make::{Row, assistant, mark, marked, text, user};
 
-/// The marks for the cache.
+/// Returns lists with faults in the marks for the cache, each as a row.
 pub(crate) fn marks() -> Vec<Row> {
     let five: Vec<_> = (0..5)
         .map(|n| user(json!([marked(&n.to_string(), None)])))

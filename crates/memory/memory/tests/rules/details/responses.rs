@@ -136,7 +136,7 @@ pub(crate) fn responses() -> Vec<Row> {
     ]
 }
 
-/// Two items of the model, each before its words.
+/// Returns a list with two items of the model, followed by words of the model.
 fn twice(first: &Json, second: &Json) -> Json {
     json!([user("a"), first, second, assistant("b")])
 }

@@ -1,4 +1,4 @@
-//! Messages of the AI SDK for a model: calls and results are parts of their contents.
+//! Reads messages of the AI SDK for a model. Calls and results are parts of their contents.
 
 use serde_json::{Map, Value as Json};
 

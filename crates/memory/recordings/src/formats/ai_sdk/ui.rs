@@ -1,5 +1,5 @@
-//! Messages of the AI SDK for a page. A message of the assistant holds all steps of its answer, and each call has its
-//! result beside it.
+//! Reads messages of the AI SDK for a page. A message of the assistant holds all steps of its answer, and each call has
+//! its result in the same part.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! Events of versions 0.x: an `action` with `args`, or an `observation` with a `content`.
+//! Reads events of the versions 0.x of `OpenHands`: an `action` with `args`, or an `observation` with a `content`.
 
 use serde_json::{Map, Value as Json};
 
@@ -95,7 +95,7 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
         metadata.take("tool_call_id"),
         metadata.take("function_name"),
     );
-    // These are the arguments that the model wrote. The program's own copy has more.
+    // These are the arguments that the model wrote. The program's own copy has more arguments.
     let written = id.as_ref().and_then(|id| {
         let response = metadata.get("model_response")?;
         let calls = response

@@ -1,4 +1,4 @@
-//! Events of the SDK. The `kind` of an event names its type.
+//! Reads events of the SDK of `OpenHands`. The `kind` of an event names its type.
 
 use accp_context::Recorded;
 use serde_json::{Value as Json, json};
@@ -166,7 +166,7 @@ fn action(event: &mut Fields) -> Draft {
     let name = event
         .take("tool_name")
         .or_else(|| call.get("name").cloned());
-    // These are the arguments that the model wrote. The program's own copy has more.
+    // These are the arguments that the model wrote. The program's own copy has more arguments.
     let arguments = call.take("arguments").or_else(|| event.take("action"));
     draft.call(id, name, arguments, call.into_map());
     draft
@@ -188,7 +188,7 @@ fn answer(draft: &mut Draft, event: &mut Fields) {
         list @ Some(Json::Array(_)) => content(draft, list),
         other => value(draft, other),
     }
-    // The other members of the observation are kept beside the words.
+    // The other members of the observation go to the recorded values.
     draft.about(
         [(
             "observation".to_owned(),

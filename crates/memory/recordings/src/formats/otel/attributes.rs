@@ -1,4 +1,4 @@
-//! Attributes of spans, events and log records: which of them hold messages, and their values.
+//! Finds the attributes of spans, events and log records that hold messages, and takes their values.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
@@ -20,7 +20,7 @@ const HOLDERS: [(&str, Holder); 8] = [
     ("pydantic_ai.all_messages", Holder::Messages("assistant")),
     ("all_messages_events", Holder::Messages("assistant")),
 ];
-/// The events that are a message each, and their roles.
+/// The names of the events that hold one message each, and the roles of these messages.
 const EVENTS: [(&str, &str); 5] = [
     ("gen_ai.system.message", "system"),
     ("gen_ai.user.message", "user"),
@@ -70,7 +70,7 @@ pub(super) enum Value {
 /// What was found in a span.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
-    /// Nanoseconds, or 0 where no time was recorded.
+    /// The time in nanoseconds; 0 if no time was recorded.
     pub(super) time: u128,
     /// The number of the span, from 0.
     pub(super) span: usize,
@@ -223,7 +223,8 @@ const START: [&str; 6] = [
     "time_unix_nano",
     "observedTimeUnixNano",
 ];
-/// The keys of the end of a span, the first that is there. If no end was recorded, the beginning counts.
+/// The keys under which a span has the time of its end. The first key that the span has counts. The last keys are those
+/// of the beginning, for a span without an end.
 const END: [&str; 8] = [
     "endTimeUnixNano",
     "end_time_unix_nano",
@@ -261,7 +262,7 @@ fn name(map: &Map<String, Json>) -> Option<String> {
     }
 }
 
-/// Takes an attribute out of an object: from its list or its table of attributes, or a key.
+/// Takes an attribute out of an object: a key of the object, or an entry of its list or table of attributes.
 fn remove(map: &mut Map<String, Json>, key: &str) -> Option<Json> {
     if let Some(value) = map.shift_remove(key) {
         return Some(value);

@@ -1,4 +1,4 @@
-//! Messages that are spread over attributes of one value each, such as `gen_ai.prompt.0.content`.
+//! Reads messages that are spread over attributes of one value each, such as `gen_ai.prompt.0.content`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Messages of the semantic conventions, and their parts.
+//! Reads and writes messages of OpenTelemetry's semantic conventions, and their parts.
 
 use serde_json::{Value as Json, json};
 

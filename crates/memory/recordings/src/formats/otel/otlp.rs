@@ -1,4 +1,4 @@
-//! Attributes and values of OTLP JSON.
+//! Reads attributes and values of OTLP JSON.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub(super) fn get(map: &Map<String, Json>, key: &str) -> Option<Json> {
 }
 
 /// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so on. Other JSON
-/// stays, and so does a list with other keys beside its values.
+/// stays, and so does a list that has other keys in addition to its values.
 pub(super) fn plain(json: Json) -> Json {
     let only = json.as_object().filter(|map| map.len() == 1);
     let Some((key, value)) = only.and_then(|map| map.iter().next()) else {

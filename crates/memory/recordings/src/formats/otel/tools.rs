@@ -1,4 +1,4 @@
-//! Spans of tools: the arguments and the result of a call.
+//! Reads spans of tools, which hold the arguments and the result of a call.
 
 use serde_json::{Map, Value as Json};
 

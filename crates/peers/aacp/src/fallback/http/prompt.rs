@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::fallback::instruction::Instruction;
 use crate::vocabulary::{Vocabulary, Word};
 
-/// The receiver in the model's packet. The receiver of the caller takes its place.
+/// The receiver that the model writes in its packet. The receiver of the request takes its place.
 const AGENT: &str = "AGENT";
 
 /// Returns the system prompt: the form of a packet, and the words of the vocabulary.

@@ -1,4 +1,4 @@
-//! Faults of the file, before its name is known.
+//! Faults of the file. They do not name the file yet: `Fault::in_file` makes the error with this name.
 
 use std::io;
 

@@ -33,7 +33,7 @@ pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
     closed(path)
 }
 
-/// Checks that only the owner can read the file and those beside it. SQLite gives the files beside it the same mode.
+/// Checks that only the owner can read the file and the files beside it, to which SQLite gives the same mode.
 pub(super) fn closed(path: &Path) -> Result<(), Fault> {
     is_closed(path)?;
     for end in BESIDE {
@@ -107,7 +107,7 @@ fn ignore(path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the pattern for a file in the folder of the ignore file, and those beside it.
+/// Returns the pattern for the ignore file: it matches the registry and the files beside the registry.
 fn pattern(name: &str) -> String {
     let mut pattern = String::from("/");
     for character in name.chars() {

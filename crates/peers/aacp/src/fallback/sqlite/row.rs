@@ -17,7 +17,7 @@ const KEPT: i64 = 10 * 60 * 1000;
 /// The columns of an entry, in their order.
 pub(super) const ENTRY: &str = "dom, id, english, task, fields, times_seen, crc";
 
-/// Returns the checksum of texts and numbers, each with its length.
+/// Returns the checksum of texts, each with its length, and of numbers.
 fn checksum(texts: &[&[u8]], numbers: &[i64]) -> i64 {
     let mut hasher = crc32fast::Hasher::new();
     for text in texts {
@@ -90,7 +90,7 @@ pub(super) fn find(conn: &Connection, key: &EntryKey) -> Result<Option<Entry>, F
     rows.next()?.map(entry).transpose()
 }
 
-/// Writes an entry, and replaces one with the same key.
+/// Writes an entry, and replaces an entry with the same key.
 pub(super) fn write(conn: &Connection, entry: &Entry) -> Result<(), Fault> {
     let key = entry.key();
     let json = json!(entry.fields()).to_string();
