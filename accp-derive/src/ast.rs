@@ -1,5 +1,5 @@
-//! The derived item, in the words of the protocol. Each node keeps its syntax, so that errors can
-//! be placed on it.
+//! The syntax tree of the derived item, with its attributes read. Each node keeps its Rust syntax, so that an error
+//! can point to it.
 
 use proc_macro2::Ident;
 use quote::ToTokens as _;
@@ -33,7 +33,7 @@ pub(crate) struct Variant<'a> {
 
 pub(crate) enum Content<'a> {
     Unit,
-    /// A type that is a frame.
+    /// A variant with one type, which is a frame.
     Newtype(&'a Type),
     Struct(Vec<Field<'a>>),
     /// Several types without names, which the derive cannot use.
@@ -44,12 +44,12 @@ pub(crate) struct Field<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) ty: &'a Type,
     pub(crate) attrs: Attrs,
-    /// The case of the names of the struct or variant.
+    /// The case that `rename_all` of the struct or variant gives to the names of its fields.
     case: Option<Case>,
 }
 
 impl<'a> Input<'a> {
-    /// Takes the item apart; `None` when no rule applies to its shape.
+    /// Reads the item into a tree; `None` if a mistake makes this impossible. The mistake is reported.
     pub(crate) fn read(cx: &Ctxt, original: &'a DeriveInput) -> Option<Self> {
         let attrs = Attrs::read(cx, &original.attrs, AttributeTarget::Container);
         let lifetime = lifetime(cx, original);
@@ -163,13 +163,13 @@ impl Field<'_> {
         self.attrs.rename.as_ref().map_or_else(own, LitStr::value)
     }
 
-    /// Returns whether the field itself is written and read. Then its type must be one that the
-    /// runtime knows, or one that derives the codec.
+    /// Returns whether the value of the field is written and read without a conversion. Then the type of the field
+    /// must be one that the runtime knows, or one that derives the codec.
     pub(crate) fn is_value(&self) -> bool {
         self.attrs.skip.is_none() && self.attrs.with.is_none()
     }
 
-    /// Returns the token that the name comes from.
+    /// Returns the tokens from which the name in the registry comes, for errors about the name.
     pub(crate) fn name_tokens(&self) -> proc_macro2::TokenStream {
         match &self.attrs.rename {
             Some(rename) => rename.to_token_stream(),
@@ -178,7 +178,7 @@ impl Field<'_> {
     }
 }
 
-/// Returns the only field of a transparent struct.
+/// Returns the body of a transparent struct: its only field. `None` after a mistake, which is reported.
 fn newtype<'a>(cx: &Ctxt, input: &DeriveInput, data: &'a syn::DataStruct) -> Option<Body<'a>> {
     let ours = cx.protocol.rust.attribute;
     let attributes = data.fields.iter().flat_map(|field| &field.attrs);
@@ -208,8 +208,7 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, attrs: &Attrs) -> Option<Vec<Field<
     match fields {
         Fields::Named(named) => Some(named_fields(cx, named, attrs.rename_all)),
         Fields::Unit => Some(Vec::new()),
-        // The attribute with a mistake may be a misspelt `transparent`, so no second error
-        // follows.
+        // An attribute of the item has a mistake. It may be a misspelt `transparent`, so no second error follows.
         Fields::Unnamed(_) if attrs.is_faulty => None,
         Fields::Unnamed(unnamed) => {
             let place = if cx.protocol.is_text() {
@@ -244,7 +243,7 @@ fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed, case: Option<Case>)
     fields.named.iter().filter_map(read).collect()
 }
 
-/// Returns the only lifetime, if any.
+/// Returns the lifetime of the item, if it has one. Reports a mistake if it has several.
 fn lifetime<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<&'a Lifetime> {
     let mut lifetimes = input
         .generics

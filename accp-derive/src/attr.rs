@@ -23,7 +23,7 @@ pub(crate) struct Attrs {
     pub(crate) registry: Option<LitStr>,
     pub(crate) krate: Option<Path>,
     pub(crate) rename: Option<LitStr>,
-    /// Further keys that are read as a field.
+    /// Further keys under which a reader accepts the field.
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) symbol: Option<LitStr>,
     pub(crate) deny_unknown_fields: Option<Ident>,
@@ -31,24 +31,25 @@ pub(crate) struct Attrs {
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
-    /// The variant takes the values that no other variant stands for.
+    /// The flag `other`: this variant takes the values for which there is no other variant.
     pub(crate) other: Option<Ident>,
     pub(crate) transparent: Option<Ident>,
     /// The module that converts the value of a field.
     pub(crate) with: Option<Path>,
-    /// The fields of the schema that may be lost.
+    /// The fields of the schema that the struct does not have and that may be lost.
     pub(crate) ignore: Vec<LitStr>,
-    /// Whether one of the ignored fields has no name, so that it may be any field.
+    /// Whether an `ignore` has a mistake and names no field. Then any field may be the ignored one.
     pub(crate) ignores_any: bool,
     /// The case of the names of the fields or variants inside the item.
     pub(crate) rename_all: Option<Case>,
-    /// Bounds in place of those of the derive.
+    /// Bounds that the user writes instead of the bounds that the derive would add.
     pub(crate) bound: Bound,
-    /// Whether an attribute is wrong. An attribute that seems to be missing may then be the wrong one.
+    /// Whether an attribute has a mistake. Then an attribute that seems to be missing may be the attribute with the
+    /// mistake.
     pub(crate) is_faulty: bool,
 }
 
-/// The target of an attribute.
+/// The kind of item that has an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttributeTarget {
     Container,
@@ -70,8 +71,8 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
         .chain(protocol.head.iter().map(|part| part.name))
 }
 
-/// The attributes that the fields of a protocol of texts cannot have. They serve protocols whose schemas declare
-/// fields with types, or whose keys may clash.
+/// The attributes that do not exist for a protocol whose values are text. They are for protocols whose schemas
+/// declare the types of fields, or in which keys may clash.
 const NOT_OF_TEXTS: [&str; 8] = [
     "alias",
     "other",
@@ -83,7 +84,7 @@ const NOT_OF_TEXTS: [&str; 8] = [
     "symbol",
 ];
 
-/// Returns every attribute with the items that may have it.
+/// Returns all attributes of a protocol, each with the kinds of items that may have it.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     // A variant can have the attributes of a message only if the protocol lets an enum hold several messages.

@@ -25,9 +25,9 @@ use crate::ctxt::{Ctxt, Reported};
 use crate::registry::{self, Loaded};
 use crate::resolved::{Frame, ResolvedItem};
 
-/// Checks an item against every rule. `None` when no code can be written; the mistakes are
-/// reported. A resolved item may come with mistakes, too. The registry is `None` if the item needs
-/// none.
+/// Checks an item against every rule, and reports the mistakes. Returns `None` if they make it impossible to write
+/// code. Even if this returns a resolved item, mistakes may have been reported. The registry is `None` if the item
+/// needs no registry.
 pub(crate) fn check<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -112,8 +112,8 @@ fn is_frame(attrs: &Attrs) -> bool {
     attrs.head.iter().any(Option::is_some)
 }
 
-/// Returns the names for a registry if the fields of an item belong to a schema: to the schema that the item names,
-/// or to the only schema of the registry if messages name none.
+/// Returns the protocol's names for a registry, if the item needs a registry: because the item or a variant names a
+/// schema, or because messages name no schema and the registry has only one.
 fn registry_names(protocol: &Protocol, input: &Input<'_>) -> Option<RegistryNames> {
     let names = protocol.rust.registry;
     if protocol.schema_key.is_none() {
@@ -128,7 +128,7 @@ fn registry_names(protocol: &Protocol, input: &Input<'_>) -> Option<RegistryName
     names.filter(|_| in_variants || input.attrs.schema.is_some())
 }
 
-/// Refuses a registry without a schema: it would have no effect.
+/// Reports the attribute `registry` on an item without a schema: the registry would have no effect.
 fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
     if let Some(registry) = attrs.registry.as_ref().filter(|_| !attrs.is_faulty) {
         cx.error(
@@ -138,8 +138,8 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// Refuses a schema that the standard profiles lack if nothing names a registry. All items of the crate have this mistake, so
-/// only the first one reports it.
+/// Reports a schema that is not one of the standard profiles, if neither the item nor the environment variable names
+/// a registry. All items of the crate may have this mistake, so only the first item reports it.
 fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(), Reported> {
     let Some(variable) = loaded.unnamed() else {
         return Ok(());
@@ -176,7 +176,7 @@ fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(),
     Err(Reported)
 }
 
-/// Refuses frame attributes on an enum: its variants are the frames, or its values.
+/// Reports frame attributes on an enum: the variants are frames or values, not the enum.
 fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     for text in attrs.identity() {
         let noun = cx.protocol.noun;
@@ -206,7 +206,7 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// Refuses attributes beside `transparent`.
+/// Reports attributes that a transparent struct cannot have.
 fn only_transparent(cx: &Ctxt, attrs: &Attrs) {
     let message = "a transparent struct is the value of its field: this belongs on another struct";
     for text in attrs.identity().chain(&attrs.ignore) {
@@ -217,7 +217,7 @@ fn only_transparent(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// Checks a frame: a whole head, fields of its schema, and all required fields.
+/// Checks a frame: it must have all parts of the head, only fields of its schema, and all required fields.
 fn frame<'a>(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -232,7 +232,7 @@ fn frame<'a>(
     let head: Vec<String> = words.into_iter().collect::<Option<_>>()?;
     let schema = schema.ok()?;
     if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
-        // The frames of a schema differ in the last word, so the error points to that word.
+        // Most frames of a schema differ only in the last word of their head, so the error points to that word.
         let word = owner.attrs.head.iter().flatten().next_back();
         cx.error(word, unlisted(cx.protocol, schema, &head));
     }
@@ -250,7 +250,7 @@ fn frame<'a>(
     })
 }
 
-/// Checks a nested struct, which is a map and has no place for unknown keys.
+/// Checks a nested struct. It is written as a map, so it cannot keep unknown keys.
 fn nested<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -311,12 +311,12 @@ fn schema<'r>(
     Err(Reported)
 }
 
-/// Checks a word of the head: it must be present, and be in a closed vocabulary or fit the rule of
-/// an open one.
+/// Checks a word of the head: the word must be present. It must be one of a closed vocabulary, or fit the rule of an
+/// open vocabulary.
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // An attribute with a mistake may be the attribute that seems to be missing, so no second error follows.
+        // The part that seems to be missing may be the attribute with the mistake, so no second error follows.
         if owner.attrs.is_faulty {
             return None;
         }
@@ -377,7 +377,8 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Returns the tokens that make an item a frame, or the name of the item.
+/// Returns the tokens for an error about the head: an attribute that says that the item is a frame, or else the name
+/// of the item.
 fn frame_tokens(owner: Owner<'_>) -> TokenStream {
     let present = owner.attrs.head.iter().flatten().next();
     present
@@ -385,7 +386,7 @@ fn frame_tokens(owner: Owner<'_>) -> TokenStream {
         .map_or_else(|| owner.ident.to_token_stream(), LitStr::to_token_stream)
 }
 
-/// Returns the nearest name, and all names.
+/// Returns the end of an error message: the name that was probably meant, and all names.
 fn hint(near: Option<&str>, what: &str, names: &[&str]) -> String {
     let names = names.join(", ");
     match near {

@@ -1,5 +1,5 @@
-//! The shared state of the stages of one derive: the protocol, and all mistakes, so that they are
-//! reported together.
+//! The state that all stages of one derive share: the protocol, and the mistakes, which are reported together at the
+//! end.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -8,11 +8,11 @@ use accp_registry::Protocol;
 use proc_macro2::Span;
 use quote::ToTokens;
 
-/// A mistake that [`Ctxt`] has already: no code is written for the item.
+/// Says that [`Ctxt`] already has the mistake, and that no code can be written for the item.
 #[derive(Debug)]
 pub(crate) struct Reported;
 
-/// Knows the protocol and collects errors; the stages share this value.
+/// The protocol, and the errors that the stages of a derive collect.
 pub(crate) struct Ctxt {
     pub(crate) protocol: &'static Protocol,
     errors: RefCell<Vec<syn::Error>>,
@@ -31,7 +31,7 @@ impl Ctxt {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Reports a mistake that has no tokens of its own.
+    /// Reports a mistake at a place, for a mistake that no tokens cause.
     pub(crate) fn error_at(&self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }

@@ -1,4 +1,4 @@
-//! The generated code of a resolved item.
+//! Generates the code for a resolved item.
 
 mod compiler_checked;
 mod constructor;
@@ -32,7 +32,7 @@ use crate::ast::Input;
 use crate::registry::Loaded;
 use crate::resolved::ResolvedItem;
 
-/// Returns the impls of an item, in their own scope.
+/// Returns the impls of an item, in a scope of their own, so that their imports do not affect the user's code.
 pub(crate) fn expand(
     protocol: &Protocol,
     input: &Input<'_>,
@@ -82,8 +82,8 @@ pub(crate) fn expand(
     }
 }
 
-/// Returns the imports of the runtime. All other code goes through the first of them, so that a wrong
-/// path gives one error, on the path.
+/// Returns the imports of the runtime. All other generated code uses the first import, so a wrong path gives only one
+/// error, and the error points to the path.
 pub(crate) fn imports(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
     let span = krate.map_or_else(Span::call_site, |path| {
         path.span().resolved_at(Span::call_site())
@@ -104,8 +104,8 @@ fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
     krate.map_or_else(named, Path::to_token_stream)
 }
 
-/// Allows lints that a user may have denied and that do not matter for generated code. No lint
-/// group is listed, because a user may have forbidden one of its lints.
+/// Returns attributes that allow lints which do not matter for generated code. The list has no lint groups, because
+/// `allow` of a group is an error if the user has forbidden one of its lints.
 pub(crate) fn allow() -> TokenStream {
     quote! {
         #[doc(hidden)]
@@ -117,12 +117,12 @@ pub(crate) fn allow() -> TokenStream {
     }
 }
 
-/// Returns items that make the compiler run again when the registry has changed.
+/// Returns items that make Cargo compile the crate again when the registry has changed.
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        // The bytes are in the body of a private function. As the value of a constant, they would
-        // be stored in the metadata of the crate.
+        // A private function holds the bytes in its body. A constant with the bytes as its value would be stored in
+        // the metadata of the crate.
         quote!(
             const _: () = {
                 fn _tracked() -> &'static [::core::primitive::u8] {
@@ -139,7 +139,7 @@ fn tracked(loaded: &Loaded) -> TokenStream {
     quote!(#(#files)* #variable)
 }
 
-/// Returns the marker type of a registry type.
+/// Returns the path of the runtime's marker type for a registry type.
 fn kind(span: Span, ty: &Type) -> TokenStream {
     let word = match ty {
         Type::String => "String",
@@ -170,7 +170,7 @@ fn marker(span: Span, word: &str) -> TokenStream {
     quote_spanned!(span=> _accp::kind::#word)
 }
 
-/// Returns the word of a format as the name of a type.
+/// Returns the name of the marker type for a format: its word with a capital.
 fn marker_name(format: Format) -> String {
     let (first, rest) = format.word().split_at(1);
     first.to_uppercase() + rest

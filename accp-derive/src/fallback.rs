@@ -1,5 +1,4 @@
-//! The replacement for the codec after a mistake, so that uses of the item give no further
-//! messages.
+//! Code that replaces the codec of an item with a mistake, so that uses of the item do not cause further errors.
 
 use accp_registry::Protocol;
 use proc_macro2::TokenStream;
@@ -8,7 +7,7 @@ use syn::{DeriveInput, Path};
 
 use crate::expand::{allow, family, imports, into_owned, with_lifetime};
 
-/// Returns the mistakes, and an impl of every trait that a derive may implement.
+/// Returns the errors, and a stub of every trait that a derive may implement.
 pub(crate) fn expand(
     protocol: &Protocol,
     input: &DeriveInput,
@@ -37,7 +36,7 @@ pub(crate) fn expand(
     }
 }
 
-/// Returns the impls of a frame and of its values.
+/// Returns stubs of the traits for frames and their values.
 fn of_frame(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (generics, ty, bounds) = input.generics.split_for_impl();
@@ -94,7 +93,7 @@ fn of_frame(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// Returns the impls of a packet and of its values.
+/// Returns stubs of the traits for packets and their values.
 fn of_text(protocol: &Protocol, input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (generics, ty, bounds) = input.generics.split_for_impl();

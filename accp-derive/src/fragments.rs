@@ -1,4 +1,5 @@
-//! Removes the invisible groups in which a macro by example passes on a type such as `$ty`.
+//! Removes the invisible groups of tokens that the compiler puts around a type such as `$ty` from a `macro_rules!`
+//! macro.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 

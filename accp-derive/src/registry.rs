@@ -1,4 +1,4 @@
-//! The registry that an item is checked against, read once by each compiler process.
+//! Loads the registry against which an item is checked. Each compiler process reads a registry only once.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,21 +12,23 @@ use syn::LitStr;
 
 use crate::ctxt::{Ctxt, Reported};
 
-/// A registry, and the inputs whose change must rebuild the crate.
+/// A registry, and the inputs from which it comes. If an input changes, the crate must be compiled again.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) registry: Rc<Registry>,
-    /// The files that the registry was read from: the compiler runs again when one of them changes. Only the first
-    /// item of the crate that reads a file tracks it, because the code of each tracking item contains the whole file.
+    /// The files that the registry was read from: Cargo compiles the crate again when one of them changes. Only the
+    /// first item of the crate that reads a file tracks it, because the code of each tracking item contains the whole
+    /// file.
     pub(crate) files: Vec<PathBuf>,
-    /// The environment variable that may name the registry. The compiler runs again when it is set.
+    /// The environment variable that may name the registry. Cargo compiles the crate again when the variable changes.
     pub(crate) asked: Option<&'static str>,
     /// Whether the item or the variable names the registry.
     is_named: bool,
 }
 
 impl Loaded {
-    /// Returns the variable that would name a registry, if nothing names one.
+    /// If neither the item nor the environment names a registry, returns the environment variable that could name
+    /// one.
     pub(crate) fn unnamed(&self) -> Option<&'static str> {
         self.asked.filter(|_| !self.is_named)
     }
@@ -43,8 +45,8 @@ pub(crate) fn load(
 ) -> Option<Loaded> {
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
-        // The runtime's own types always follow the standard profiles, whatever registry the
-        // user's build names.
+        // The types of the runtime itself always follow the standard profiles, even if the environment variable of
+        // the user's build names a registry.
         None if is_runtime => (None, Span::call_site()),
         None => (value_of(cx, variable).ok()?, Span::call_site()),
     };
@@ -75,7 +77,7 @@ pub(crate) fn load(
                 None => String::new(),
             };
             let message = format!("the registry{origin} cannot be used:\n{problems}");
-            // A wrong registry is one mistake of the crate, so only its first item reports it.
+            // A mistake in the registry concerns all items of the crate, so only the first item reports it.
             if is_first(&message, item) {
                 cx.error_at(span, message);
             }
@@ -84,8 +86,8 @@ pub(crate) fn load(
     }
 }
 
-/// Returns whether this item is the first of its crate with this message. It remains the first when a language server
-/// expands it again.
+/// Returns whether this item is the first of its crate with this message. If a language server expands the item
+/// again, it still counts as the first.
 pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let first = SAID.with_borrow_mut(|all| {
@@ -118,7 +120,8 @@ fn absolute(path: &str) -> PathBuf {
     }
 }
 
-/// The files, each with its time and size, which show an edit: the process of a language server outlives edits.
+/// The files of a registry, each with its time and size. They show whether a file was edited since it was read: the
+/// process of a language server goes on when files are edited.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 /// A registry's file or directory, with the name of its protocol.
@@ -159,7 +162,7 @@ fn read(protocol: &'static Protocol, path: &Path) -> Result<(Rc<Registry>, Vec<P
     Ok((registry, files))
 }
 
-/// Returns the problems with file names relative to the crate: the same text on every machine.
+/// Returns the problems as text. File names are relative to the crate, so that the text is the same on every machine.
 fn shown(path: &Path, problems: &accp_registry::Problems) -> String {
     let text = problems.to_string();
     let Some(root) = std::env::var_os("CARGO_MANIFEST_DIR") else {

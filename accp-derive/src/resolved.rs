@@ -8,36 +8,36 @@ use crate::ast::{Field, Variant};
 pub(crate) enum ResolvedItem<'a> {
     /// A struct that is a frame.
     Frame(Frame<'a>),
-    /// A struct that is a value: a map.
+    /// A struct that is written as a map: the value of a field.
     Nested(Fields<'a>),
-    /// A struct that is the value of its only field.
+    /// A transparent struct, which is written and read as its only field.
     Newtype(&'a syn::Member, &'a RustType),
     /// An enum without data: an enumeration. The optional variant holds a text that is not among
     /// the values.
     Enumeration(Vec<Choice<'a>>, Option<&'a Variant<'a>>),
     /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),
-    /// An enum that is a record of a union.
+    /// An enum whose variants are the records of a union.
     Union(Union<'a>),
 }
 
-/// The records of a union.
+/// An enum for a union.
 pub(crate) struct Union<'a> {
     /// The code of the schema.
     pub(crate) code: String,
     pub(crate) tag: accp_registry::Field,
     pub(crate) records: Vec<Record<'a>>,
-    /// The variant that takes the records of no other variant.
+    /// The variant that takes records that belong to no other variant.
     pub(crate) other: Option<&'a Variant<'a>>,
 }
 
-/// A variant of a union.
+/// A variant of an enum for a union.
 pub(crate) struct Record<'a> {
     pub(crate) variant: &'a Variant<'a>,
     /// The name of the variant in the registry.
     pub(crate) name: String,
     pub(crate) fields: Fields<'a>,
-    /// The fields that only other variants have.
+    /// The fields of the union that only other variants have.
     pub(crate) foreign: Vec<accp_registry::Field>,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct Fields<'a> {
     pub(crate) members: Vec<Member<'a>>,
     /// The indices of the members that travel, in the order of the wire.
     pub(crate) order: Vec<usize>,
-    /// The fields of the schema that no member holds, each with its place among `order`.
+    /// The fields of the schema that no member holds, each with its place in `order`.
     pub(crate) unheld: Vec<UnheldField>,
-    /// The fields of every message that no member holds and that a writer fills in.
+    /// The fields that every message has, but no member holds. A writer fills in their text.
     pub(crate) filled: Vec<Filled>,
-    /// Whether values are text, whose meaning is given by the Rust types.
+    /// Whether values are text, and only the Rust types give them a meaning.
     pub(crate) is_text: bool,
     /// Every full and short name of a known key.
     pub(crate) known: Vec<String>,
@@ -69,9 +69,9 @@ pub(crate) struct Fields<'a> {
     pub(crate) is_closed: bool,
 }
 
-/// A field of every message that no member holds.
+/// A field that every message has, but no member holds.
 pub(crate) struct Filled {
-    /// How many members stand before it on the wire.
+    /// The number of members that are written before the field.
     pub(crate) before: usize,
     pub(crate) key: &'static str,
     pub(crate) text: &'static str,
@@ -79,7 +79,7 @@ pub(crate) struct Filled {
 
 /// A field of the schema that no member holds.
 pub(crate) struct UnheldField {
-    /// How many members stand before it on the wire.
+    /// The number of members that are written before the field.
     pub(crate) before: usize,
     pub(crate) wire: Wire,
     /// Whether the item says that the field may be lost.
@@ -93,9 +93,9 @@ pub(crate) struct Member<'a> {
 
 pub(crate) enum Role {
     Wire(Wire),
-    /// The member takes the params without a field.
+    /// The member takes all params that have no field.
     Flatten,
-    /// The member is never written.
+    /// The member is never written and never read.
     Skip,
 }
 
@@ -103,7 +103,7 @@ pub(crate) enum Role {
 pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) key: String,
-    /// Further keys that are read as the field.
+    /// Further keys under which a reader accepts the field.
     pub(crate) aliases: Vec<String>,
     pub(crate) ty: Type,
     /// The wire text of the default. A value with this text is left out.
@@ -114,7 +114,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Returns every key that is read as the field.
+    /// Returns every key under which a reader accepts the field.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
         let short = (self.key != self.name).then_some(&self.key);
         [&self.name].into_iter().chain(short).chain(&self.aliases)
@@ -133,7 +133,7 @@ pub(crate) struct Arm<'a> {
 }
 
 pub(crate) enum ArmContent<'a> {
-    /// A variant that holds a type that is a frame.
+    /// A variant that holds one type, which is a frame.
     Newtype(&'a RustType),
     Fields(Frame<'a>),
 }

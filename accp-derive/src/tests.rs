@@ -1,4 +1,4 @@
-//! The identifiers and literals in the generated code.
+//! Tests of which identifiers and literals the generated code contains.
 
 use accp_registry::testing::TOY;
 use accp_registry::{AACP, ACCP, Protocol};
@@ -41,7 +41,7 @@ const ITEMS: &[&str] = &[
     r#"#[accp(crate = renamed::runtime)] enum Trend { #[accp(symbol = "+")] Up, Down }"#,
     r#"#[accp(crate = renamed::runtime)]
        enum Work { Task(Task), #[accp(intent = "ping", operation = "link")] Ping { n: i64 } }"#,
-    // This item is refused.
+    // This item has a mistake, so the derive writes the stubs for it.
     r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
        struct Task { asignee: String }"#,
 ];
@@ -69,7 +69,8 @@ fn the_same_item_gives_the_same_code() {
     }
 }
 
-/// The head, the keys and the runtime must be those of the given protocol, here one unlike ACCP.
+/// The code must have the head, the keys and the runtime of the given protocol. Here this is a protocol that differs
+/// from ACCP.
 #[test]
 fn another_protocol_has_its_own_head_and_runtime() {
     let item = r#"#[toy(task = "FETCH", area = "HR")]
@@ -104,7 +105,7 @@ fn another_protocol_has_its_own_head_and_runtime() {
     ] {
         assert!(!has(word), "{word}");
     }
-    // The generated code never reads the code of a schema: only the closure's parameter has this name.
+    // The generated code never reads the code of a schema: `code` occurs only once, as the parameter of a closure.
     assert_eq!(words.iter().filter(|word| *word == "code").count(), 1);
     // This protocol refuses unknown keys by default.
     let item =
@@ -149,7 +150,7 @@ fn another_protocol_has_its_own_mistakes() {
     "#);
 }
 
-/// A packet is written by the runtime of packets, and needs no registry.
+/// The code for a packet must use the runtime of packets, and must need no registry.
 #[test]
 fn aacp_35_a_packet_has_its_own_traits_and_no_registry() {
     let item = r#"#[aacp(task = "FETCH", dom = "HR", crate = renamed::aacp)]
@@ -177,7 +178,8 @@ fn aacp_35_a_packet_has_its_own_traits_and_no_registry() {
     ] {
         assert!(!has(word), "{word}");
     }
-    // The receiver comes before the version, in whatever order the struct declares them.
+    // The code writes `return` before the version, and both before all other fields, regardless of their order in the
+    // struct.
     let place = |word: &str| words.iter().position(|other| other == word).unwrap();
     assert!(place("\"return\"") < place("\"aacp\""));
     assert!(place("\"aacp\"") < place("\"fields\""));

@@ -1,9 +1,9 @@
 //! Typed decode and encode of one message, compared with other codecs: `cargo bench --manifest-path
 //! benches/Cargo.toml --bench codec`.
 //!
-//! The message is a TA frame with a full envelope. The other codecs have the same fields with the same full names,
-//! borrowed if possible. prost has numbers instead of names. A dynamic message is compared with a
-//! `serde_json::Value`.
+//! The message is a TA frame with a full envelope. The structs of the other codecs have the same fields under the
+//! same full names, and borrow from the input if the codec can. prost has numbers instead of names. A dynamic message
+//! is compared with a `serde_json::Value`.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ struct Peer<'a> {
     ttl: i64,
 }
 
-/// The same fields, owned, for the codecs that do not borrow.
+/// The fields of the frame as owned values, for the codecs that do not borrow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Owned {
     agent: String,

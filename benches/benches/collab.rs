@@ -1,7 +1,8 @@
 //! A shared folder with 10,000 events: `cargo bench --manifest-path benches/Cargo.toml --bench collab`.
 //!
-//! An append is timed without its syncs, whose time depends on the disk. The append to a folder of ten events shows
-//! the cost of the append itself; the append to 10,000 events also reads the whole log.
+//! An append is timed without its syncs, whose time depends on the disk. Each append reads the whole log. So the
+//! append to a folder of ten events shows the cost of the append itself, and the append to 10,000 events also shows
+//! the cost of reading.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use accp_bench::{Goal, figure, median};
 use accp_collab::disk::{Draft, Files, Locking, Os, Shared};
 use accp_collab::{Event, EventName, FolderSettings, Kind, Mode, Role, Scope, next, validate};
 
-/// The file system, without its syncs.
+/// The file system, except that a sync does nothing.
 #[derive(Clone, Copy)]
 struct Unsynced;
 

@@ -1,8 +1,8 @@
 //! The memory of a session: `cargo bench --manifest-path benches/Cargo.toml --bench
 //! session_memory`.
 //!
-//! Heap is the number of bytes requested from the allocator. All sessions of a process share the
-//! registry and the tokenizer, which are not counted.
+//! Heap means the bytes that were requested from the allocator. The registry and the tokenizer do not count, because
+//! all sessions of a process share them.
 
 use std::mem::size_of;
 use std::sync::Arc;
@@ -19,16 +19,17 @@ static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * KIB;
-/// Requests and answers before a session rests.
+/// The number of requests, each with its answer, before the memory of a session is measured.
 const EXCHANGES: usize = 50;
 const FRAMES: u64 = 1_000_000;
-/// Frames that the member has under way at a time.
+/// The number of frames that the member sends before it waits for the host.
 const WINDOW: u64 = 32;
 
 fn main() {
     let counting: Counter = Some(Arc::new(Bpe::o200k_base()));
     at_rest(&None, Goal::AtMost(2.0));
-    // The context by itself may be 2,500 tokens, which take four times the goal.
+    // There is no goal here: the context alone may have 2,500 tokens, which take four times the memory of the goal
+    // above.
     at_rest(&counting, Goal::None);
     println!("a host with one member, after {FRAMES} entries of the log");
     long("ids of ours", &None, Scope::Sender);
@@ -37,7 +38,7 @@ fn main() {
     foreign();
 }
 
-/// Weighs a pair that has talked and has nothing left to do.
+/// Measures the memory of a host and a member that have exchanged frames and have nothing left to do.
 fn at_rest(counter: &Counter, goal: Goal) {
     let mut pair = Pair::new(counter, Scope::Sender);
     for _ in 0..EXCHANGES {
@@ -66,7 +67,8 @@ fn at_rest(counter: &Counter, goal: Goal) {
     println!();
 }
 
-/// Weighs a session: the memory that its drop frees, and its own size.
+/// Measures the memory of a session: the heap that is freed when the session is dropped, and the size of the value
+/// itself.
 fn weigh<T>(what: &str, session: T, size: usize, goal: Goal) {
     let region = Region::new(ALLOCATOR);
     drop(session);
@@ -87,12 +89,12 @@ fn long(what: &str, counter: &Counter, scope: Scope) {
     peak.tell(what, host.driver, Goal::AtMost(32.0));
 }
 
-/// Weighs a host whose member uses random ids.
+/// Measures the memory of a host whose member gives its frames random ids.
 fn foreign() {
     let mut peak = Peak::new();
     let (mut host, member) = talk::host_with_member(&None);
-    // A product with an odd number gives no id twice. The letter keeps the ids apart from those that
-    // generators of this crate make.
+    // Multiplying by an odd number gives each id only once. No generator of this crate makes an id with the letter
+    // `f`.
     let mid = |number: u64| {
         format!(
             "f{:011x}",
@@ -126,7 +128,8 @@ impl Peak {
         }
     }
 
-    /// Counts as if nothing had been freed since the last look, so the result is an upper bound.
+    /// Updates the highest use. What was freed since the last call counts as if it were still in use, so the result
+    /// is an upper bound.
     fn look(&mut self) {
         let now = self.held();
         let step = self.step.change_and_reset();

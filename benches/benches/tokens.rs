@@ -1,8 +1,8 @@
 //! Counts of tokens, compared with tiktoken-rs and bpe-openai: `cargo bench --manifest-path benches/Cargo.toml --bench
 //! tokens`.
 //!
-//! A piece of work is a frame, or a kilobyte of a text. The frames differ in their values and share some names, as
-//! those of a session do. The words of the random text hardly repeat.
+//! A piece of work is one frame, or one kilobyte of a text. The frames have different values, but some names occur in
+//! many frames, as in a session. In the random text, few words occur twice.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use accp_tokens::{Bpe, GrowingCount, TokenCounter};
 use bpe_openai::Tokenizer;
 use tiktoken_rs::CoreBPE;
 
-/// Frames that are counted in turn.
+/// The number of different frames that are counted, one after the other.
 const FRAMES: usize = 4000;
 
 struct Numbers(u64);
@@ -69,7 +69,7 @@ fn frames(prose: &str) -> Vec<String> {
     (0..FRAMES).map(|_| frame()).collect()
 }
 
-/// Words of letters at random, with and without capitals.
+/// Returns words of random letters, with and without capitals.
 fn words_at_random() -> String {
     let mut numbers = Numbers(3);
     let mut text = String::new();
@@ -90,7 +90,8 @@ fn read(files: &[&str]) -> String {
         .collect()
 }
 
-/// Returns contenders that count the texts in turn. A call counts about 8 KB, and a piece of work has `work` bytes.
+/// Returns contenders that count the texts one after the other. One call counts about 8 KB. A piece of work has
+/// `work` bytes.
 fn contenders<'t>(
     texts: &'t [&'t str],
     work: usize,

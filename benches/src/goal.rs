@@ -1,11 +1,11 @@
-//! Figures with their goals.
+//! Prints measured figures and whether they meet their goals.
 
 /// The goal of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
-    /// No less than this.
+    /// The figure must be this or more.
     AtLeast(f64),
-    /// No more than this.
+    /// The figure must be this or less.
     AtMost(f64),
     /// The figure has no goal.
     None,

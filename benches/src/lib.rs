@@ -1,6 +1,6 @@
-//! Shared code of the benches: rounds in which every contender takes its turn, goals beside
-//! figures, and the measured sessions. A noisy machine slows all contenders of a round alike.
-//! Ratios are against the first contender.
+//! Shared code of the benches: races between contenders, figures with their goals, and the measured sessions. In each
+//! round of a race, every contender runs once, so a noisy machine slows all of them equally. Ratios compare each
+//! contender with the first one.
 
 mod goal;
 pub mod talk;
@@ -10,13 +10,14 @@ use std::time::Instant;
 
 pub use goal::{Goal, figure};
 
-/// A named piece of work.
+/// One of the programs that a race compares: a name, and a function that does pieces of work and returns their
+/// number.
 pub struct Contender<'c> {
     name: &'static str,
     work: Box<dyn FnMut() -> usize + 'c>,
 }
 
-/// Makes a contender. Its result keeps the compiler from leaving out the work.
+/// Makes a contender. `work` returns a result, so that the compiler cannot leave out the work.
 pub fn contender<'c, T>(name: &'static str, mut work: impl FnMut() -> T + 'c) -> Contender<'c> {
     many(name, move || {
         black_box(work());
@@ -34,7 +35,7 @@ pub fn many<'c>(name: &'static str, work: impl FnMut() -> usize + 'c) -> Contend
 
 /// The result of a contender.
 pub struct Finish {
-    /// Nanoseconds of one piece of work in the round that the machine disturbed least.
+    /// Nanoseconds of one piece of work in the fastest round, which the machine disturbed least.
     pub least: f64,
 }
 
@@ -42,8 +43,8 @@ const ROUNDS: usize = 41;
 
 /// Runs the contenders in turns, and prints the result of each.
 ///
-/// `benches/instructions` counts instead of timing: with the variable `RACE=list` a race prints the
-/// names of its contenders, with `RACE=TITLE/NAME/TIMES` one contender runs that many times.
+/// `benches/instructions` sets the variable `RACE` to count instructions instead of time: with `RACE=list`, a race
+/// only prints the names of its contenders; with `RACE=TITLE/NAME/TIMES`, only this contender runs, that many times.
 pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
     let mut contenders = contenders;
     if let Ok(asked) = std::env::var("RACE") {
@@ -94,7 +95,7 @@ pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
         .collect()
 }
 
-/// Returns the nanoseconds, and the number of pieces of work.
+/// Runs a contender. Returns the nanoseconds, and the number of pieces of work.
 fn time(contender: &mut Contender<'_>, iterations: usize) -> (f64, usize) {
     let start = Instant::now();
     let count = (0..iterations).map(|_| (contender.work)()).sum();

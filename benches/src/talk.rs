@@ -19,7 +19,7 @@ pub const NOW: Time = Time::from_secs(1_714_000_000);
 /// The name of the session.
 pub const SESSION: &str = "bench";
 
-/// A counter of tokens, or none.
+/// A counter of tokens; `None` if the session does not count tokens.
 pub type Counter = Option<Arc<dyn TokenCounter + Send + Sync>>;
 
 static STANDARD: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
@@ -62,8 +62,8 @@ pub fn mid(number: u64) -> String {
     )
 }
 
-/// Lets the planner join and say hello. The planner is a supervisor, because it reports on its own requests to the
-/// host.
+/// Lets the planner join and say hello. It sends both the requests to the host and the reports on them, so it must be
+/// a supervisor.
 pub fn join(host: &mut Session) -> MemberId {
     let agents = [agent("planner")];
     let join = Input::Join {
@@ -105,7 +105,7 @@ pub fn frame_as(number: u64, mid: &str, request: &str) -> String {
     text
 }
 
-/// Does the work of a handler: reads the frame as its type.
+/// Does the work of a handler: decodes the frame into its type.
 pub fn read(inbound: &Inbound) {
     if inbound.text().contains(">req:") {
         black_box(&inbound.decode::<ScheduleReq<'_>>().expect("a task").frame);
@@ -144,17 +144,17 @@ pub fn take<'t>(
     handled
 }
 
-/// A store that keeps nothing.
+/// A store that writes nothing to a disk.
 pub type Nowhere = Arc<Mutex<Tapped<MemoryStore>>>;
 
-/// A host and its member on a link that loses nothing, with stores that keep nothing.
+/// A host and its member, on a link that loses nothing, with stores in memory.
 pub struct Pair {
     /// The room of the two.
     pub room: Room<Nowhere>,
 }
 
 impl Pair {
-    /// Opens a pair after its hello.
+    /// Opens a pair, and lets its sides say hello.
     pub fn new(counter: &Counter, scope: Scope) -> Self {
         let nowhere = || {
             let tapped = Tapped::new(MemoryStore::new(), |_, _| Ok(()));

@@ -11,7 +11,7 @@ fn main() -> Result<(), accp_build::Error> {
         .extern_path("RF", "::frames")
         .field_type("CS.number", "crate::CaseNumber")
         .out_file("team.rs");
-    // The frames that only shifts send to each other.
+    // The second registry has the frames that only shifts send to each other.
     let own = Builder::new()
         .registry("registry")
         .owned(true)

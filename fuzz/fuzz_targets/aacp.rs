@@ -1,5 +1,5 @@
-//! Packets: the scanner, the reference parser and the validator give the same verdict; what is read is written
-//! back; what is written is read.
+//! Fuzzes packets: the scanner, the reference parser and the validator must give the same verdict. A packet that was
+//! read must be written back unchanged, and a packet that was written must be readable.
 #![no_main]
 
 use accp_aacp::{Packet, PacketBuf, Severity, Vocabulary, lint, validate};

@@ -1,5 +1,5 @@
-//! Every packet becomes a frame, and that frame becomes the same packet again, to the byte. The bridge also makes
-//! packets of frames, and those come back too.
+//! Every packet becomes a frame, and that frame becomes the same packet again, byte for byte. The same must be true
+//! for the packets that the bridge makes from other frames.
 #![no_main]
 
 use accp_aacp::{Packet, bridge};

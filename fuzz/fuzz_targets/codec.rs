@@ -1,5 +1,5 @@
-//! A text that decodes has one canonical spelling, which decodes to the same message. The strict
-//! reader accepts every repaired frame.
+//! Fuzzes the codec: a text that can be decoded has one canonical spelling, which decodes to the same message. The
+//! strict reader must accept every frame that the lenient reader repaired.
 #![no_main]
 
 use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Registry};
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         inline: true,
         ..EncodeOptions::default()
     };
-    // The canonical text may be longer than the given text, and so over a limit.
+    // The canonical text may be longer than the given text, and exceed a limit.
     let Ok(canonical) = message.encode_with(registry, options()) else {
         return;
     };

@@ -1,4 +1,5 @@
-//! A shared folder of any bytes: nothing panics, every finding says something, and what is read is written back.
+//! Fuzzes a shared folder whose files hold any bytes: nothing may panic, every finding must have a text, and an event
+//! that was read must be written back unchanged.
 #![no_main]
 
 use accp_collab::{

@@ -1,6 +1,6 @@
-//! Any bytes as a list of messages, or as the choices of what happens in a conversation. Nothing panics, and
-//! a repair pairs calls with results. A valid list comes out valid and inside its window, and a second
-//! compression changes nothing.
+//! Fuzzes the compression of lists. The input is a list of messages, or chooses what happens in a conversation.
+//! Nothing may panic, and a repair must give each call its result. A valid list must stay valid and fit its window,
+//! and a second compression must change nothing.
 #![no_main]
 
 #[path = "../../crates/memory/memory/tests/common/mod.rs"]
@@ -18,11 +18,11 @@ use accp_memory::{
 use common::lists;
 use common::quarters::Quarters;
 
-/// The most beginnings of a conversation that are given before the whole conversation.
+/// The greatest number of shorter versions of a conversation that are compressed before the whole conversation.
 const STEPS: usize = 4;
 
-/// The written files, and the time in seconds. Each compression has its own second: two summaries with the same
-/// text and the same second could not be told apart.
+/// The written files, and the time in seconds. Each compression gets another second, because two summaries with the
+/// same text and the same second would be identical.
 #[derive(Default)]
 struct Files(BTreeSet<String>, i64);
 
@@ -83,8 +83,8 @@ fn of_list(list: &MessageList) {
     }
 }
 
-/// Lets a conversation grow in some steps. Each time it gives the whole conversation, as some programs do, or the
-/// last compressed list with the messages since then.
+/// Lets a conversation grow in some steps, and compresses it at each step. The compression gets the whole
+/// conversation, as from some programs, or the last compressed list with the messages since then.
 fn of_script(form: u8, shape: u8, rest: &[u8]) {
     let form = [Form::OpenAi, Form::Anthropic, Form::Responses][usize::from(form) - 1];
     let (size, is_whole) = (

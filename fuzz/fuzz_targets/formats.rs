@@ -1,5 +1,5 @@
-//! A document of any format is read without loss, and comes back from its frames; or it is refused
-//! because it has another form, but never because something would be lost.
+//! Fuzzes the formats of recordings: a document is read without loss, and its frames give the same document again. A
+//! document may be refused because it has another form, but never because something would be lost.
 #![no_main]
 
 use accp_recordings::{

@@ -1,4 +1,4 @@
-//! Every JSON value travels in a frame and comes back equal.
+//! Fuzzes values: every JSON value that is written into a frame is read back equal.
 #![no_main]
 
 use accp_runtime::{DecodeOptions, DynamicFrame, EncodeOptions, Limits, Registry, Value};

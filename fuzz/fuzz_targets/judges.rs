@@ -1,4 +1,4 @@
-//! The scanner and the reference parser agree on arbitrary bytes.
+//! Fuzzes frames: the scanner and the reference parser must give the same verdict on arbitrary bytes.
 #![no_main]
 
 // The target includes the file by its path, because the crate accp-tests depends on a database and

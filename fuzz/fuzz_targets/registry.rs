@@ -1,4 +1,5 @@
-//! A registry loads or is refused. A registry that loads has a hash and equals its own JSON.
+//! Fuzzes registries: a document is read or refused, without a panic. A registry that was read has a hash, and is
+//! equal after it was written as JSON and read again.
 #![no_main]
 
 use accp_registry::Registry;

@@ -1,5 +1,5 @@
-//! No frame of a peer makes a session panic, and a refused frame leaves the host's state as it was.
-//! Each line of the input is a frame. Its first byte selects the receiver and the sender.
+//! Fuzzes sessions: no frame of a peer may make a session panic, and a refused frame must not change the state of the
+//! host. Each line of the input is a frame. Its first byte selects the receiver and the sender.
 #![no_main]
 
 use std::sync::Arc;

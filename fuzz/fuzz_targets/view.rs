@@ -1,5 +1,5 @@
-//! A view can read back every text that it claims to read. In a prompt no line of a message can
-//! begin a block.
+//! Fuzzes views: messages that a view has read from a text can be written and read again. In a prompt, no line of a
+//! message can begin a new block.
 #![no_main]
 
 use std::sync::Arc;
@@ -57,8 +57,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(begun, parts, "{shown}");
 });
 
-/// The lenient reader accepts each text that the strict reader accepts. The strict reader accepts what the
-/// lenient reader repaired.
+/// The lenient reader accepts each text that the strict reader accepts. The strict reader accepts each text that the
+/// lenient reader has repaired.
 fn lenient(view: &View, text: &str, strict: Option<&Vec<DynamicFrame<'static>>>) {
     let Ok((mut messages, repairs)) = view.read_lenient(text) else {
         assert_eq!(strict, None);
@@ -80,7 +80,7 @@ fn lenient(view: &View, text: &str, strict: Option<&Vec<DynamicFrame<'static>>>)
     assert_eq!(view.read(&again), Ok(messages));
 }
 
-/// Returns JSON as the result of a tool, and any other text as the words of an agent.
+/// Makes a message from a text: the result of a tool if the text is JSON, otherwise a message of an agent or a user.
 fn said(text: &str) -> Option<DynamicFrame<'static>> {
     if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
         let message = DynamicFrame::new("tool", "done", "search").ok()?;

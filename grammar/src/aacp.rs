@@ -1,8 +1,8 @@
 //! The reference parser of AACP packets (AACP draft section 4).
 //!
-//! This parser is for packets what [`parse`](crate::parse()) is for frames: the grammar `aacp.pest`, which the
-//! generator makes from `aacp.abnf`, decides which texts are packets. The parser reads strictly, so a space beside a
-//! key is a fault. Vocabularies and required keys are checked by the validator, not here.
+//! [`parse`](crate::parse()) is the same for frames. The grammar `aacp.pest`, which the generator makes from
+//! `aacp.abnf`, decides which texts are packets. The parser reads strictly, so a space next to a key is a fault.
+//! Vocabularies and required keys are checked by the validator, not here.
 //!
 //! ```
 //! use accp_grammar::aacp;
@@ -31,7 +31,7 @@ use crate::error::{Fault, SyntaxError};
 use crate::grammar::AACP;
 use crate::limits::{self, Limits};
 
-/// A packet, borrowed from its text. [`Display`](fmt::Display) writes the same bytes.
+/// A packet, borrowed from its text. [`Display`](fmt::Display) writes exactly the bytes that were parsed.
 ///
 /// ```abnf
 /// packet = task "|" dom 1*( "|" field )
@@ -91,8 +91,8 @@ impl fmt::Display for Packet<'_> {
 /// Parses one packet, strictly, within the limits of the protocol: 8 KiB and 64 fields.
 ///
 /// # Errors
-/// The first byte at which no packet can continue, with the parts that could stand there; or a
-/// limit.
+/// The first byte that no packet can have at this place, with the parts that are allowed there; or the limit that the
+/// packet exceeds.
 ///
 /// ```
 /// let error = accp_grammar::aacp::parse("FETCH|HR|HR-Agent").unwrap_err();
@@ -106,8 +106,8 @@ pub fn parse(text: &str) -> Result<Packet<'_>, SyntaxError> {
 /// Parses one packet, strictly, within the given limits: `frame_bytes` bounds the packet, and
 /// `params` its fields.
 ///
-/// The length is checked first, then the number of fields, then the grammar. If a fault of the grammar stands before
-/// the first field over the limit, the fault is reported, and not the number.
+/// The length is checked first, then the number of fields, then the grammar. If the text has a fault of the grammar
+/// before the first field over the limit, the error is this fault, and not the number of fields.
 ///
 /// # Errors
 /// As [`parse`].
@@ -127,7 +127,7 @@ pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Packet<'a>, Synt
 /// Parses one packet from bytes that need not be text, within the limits of the protocol.
 ///
 /// # Errors
-/// As [`parse`]. A byte that is not UTF-8 is a fault at its place, reported as U+FFFD.
+/// As [`parse`]. A byte that is not UTF-8 is a fault at its place. The error shows U+FFFD as the character found.
 ///
 /// ```
 /// let error = accp_grammar::aacp::parse_bytes(b"LOG|HR|status:\xff").unwrap_err();
@@ -154,8 +154,8 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Packet<'a>, Synta
     let most = limits.params;
     let beyond = usize::try_from(most).ok().and_then(|most| marks.nth(most));
     if let Some((mark, _)) = beyond {
-        // The parser reads up to and including the mark of the first field over the limit, because
-        // a fault may come before it.
+        // The parser reads the text up to and including the `|` of the first field over the limit, because a fault
+        // may come before that field.
         let at = mark + 1;
         return Err(match run(&text[..at]) {
             Err(error) if error.at() < at => error,

@@ -1,14 +1,14 @@
 //! The syntax tree of a frame, borrowed from the text.
 //!
-//! Every node knows its bytes, and [`Display`](std::fmt::Display) writes them back unchanged. The
-//! tree holds no meaning: keys may repeat, and `007` is an integer of the grammar while its
-//! [`literal`](Scalar::literal) is a string.
+//! Every node has its place in the text, and [`Display`](std::fmt::Display) writes the same bytes as in the text. The
+//! tree shows only the form of the text: keys may repeat, and `007` is an integer for the grammar, although its
+//! meaning ([`literal`](Scalar::literal)) is a string.
 
 use std::fmt;
 
 use accp_registry::lexical::Literal;
 
-/// Bytes of the frame, from `start` up to but not including `end`.
+/// A range of bytes in the text, from `start` up to but not including `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The first byte, from 0.
@@ -49,7 +49,7 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Returns the bytes of the agent id.
+    /// Returns the place of the agent id in the text.
     pub fn agent_span(&self) -> Span {
         let start = self.span.start + 1;
         Span {
@@ -58,7 +58,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Returns the bytes of the intent.
+    /// Returns the place of the intent in the text.
     pub fn intent_span(&self) -> Span {
         let start = self.agent_span().end + 1;
         Span {
@@ -67,7 +67,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Returns the bytes of the operation.
+    /// Returns the place of the operation in the text.
     pub fn operation_span(&self) -> Span {
         let start = self.intent_span().end + 1;
         Span {
@@ -84,7 +84,7 @@ impl Frame<'_> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Param<'a> {
-    /// The key as written: abbreviations are expanded elsewhere.
+    /// The key as written: the parser does not expand abbreviations.
     pub key: &'a str,
     /// The value.
     pub value: Value<'a>,
@@ -93,7 +93,7 @@ pub struct Param<'a> {
 }
 
 impl Param<'_> {
-    /// Returns the bytes of the key.
+    /// Returns the place of the key in the text.
     pub fn key_span(&self) -> Span {
         Span {
             start: self.span.start,
@@ -136,7 +136,7 @@ pub enum ValueKind<'a> {
 pub struct Scalar<'a> {
     /// The text in the frame; its delimiters are still escaped.
     pub raw: &'a str,
-    /// The production that it matches.
+    /// The production that the text matches.
     pub rule: ScalarRule,
 }
 

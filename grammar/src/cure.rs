@@ -11,7 +11,7 @@ use crate::error::{Expected, Explain};
 use crate::pest_parser::Rule;
 
 impl Explain for Rule {
-    /// Returns `None` for `escaped-char`, which only continues a string that could end here.
+    /// Returns `None` for `escaped-char`, because it only continues a string that could also end here.
     fn expected(self) -> Option<Expected> {
         Some(match self {
             Rule::agent_id => Expected::AgentId,
@@ -140,7 +140,7 @@ fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static
 const REFERENCE: &str =
     r"a reference is '$' and letters, digits, '_' or '.'; a '$' in a value is written '\$'";
 
-/// Returns the cure for a character where a value should begin; only delimiters cannot begin one.
+/// Returns the cure for a delimiter at a place where a value should begin. All other characters can begin a value.
 fn for_value(found: char) -> Cow<'static, str> {
     match found {
         '@' => Cow::Borrowed(
@@ -209,7 +209,7 @@ fn unprintable(found: char, before: &str, is_value: bool, may_end: bool) -> Cow<
 
 /// Returns the key of the innermost value at the end of the text, shortened.
 fn last_key(before: &str) -> String {
-    // For each open bracket: the start of its current entry, and the end of the entry's key.
+    // For each open bracket: where its current entry starts, and where the key of this entry ends.
     let mut open: Vec<(usize, Option<usize>)> = Vec::new();
     let mut is_escaped = false;
     for (at, byte) in before.bytes().enumerate() {

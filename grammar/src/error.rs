@@ -1,14 +1,14 @@
-//! Syntax errors, in words of the protocol.
+//! Syntax errors of frames and packets, described with the terms of the protocol.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use pest::error::{ErrorVariant, InputLocation};
 
-/// The rules of a grammar, in words of its protocol.
+/// Describes the rules of a grammar in errors, with the terms of its protocol.
 pub(crate) trait Explain: pest::RuleType {
-    /// Returns the part that a rule stands for; `None` for a rule that only continues a part which
-    /// could end here.
+    /// Returns the part that a rule stands for; `None` for a rule that only continues a part that could also end
+    /// here.
     fn expected(self) -> Option<Expected>;
 
     /// Names the part before a fault: `after the agent id`.
@@ -18,11 +18,11 @@ pub(crate) trait Explain: pest::RuleType {
     fn cure(rules: &[Self], before: &str, found: Option<char>) -> Option<Cow<'static, str>>;
 }
 
-/// The first byte at which a text cannot be a frame, or a packet, and the parts that could stand
-/// there.
+/// The first byte that makes it impossible for a text to be a frame or a packet, and the parts that are allowed at
+/// this place.
 ///
-/// [`Display`](fmt::Display) is for the author of the text: it may show a key or a character of
-/// the text. [`SyntaxError::for_peer`] may go back to a peer.
+/// [`Display`](fmt::Display) is for the author of the text: it may show a key or a character of the text.
+/// [`SyntaxError::for_peer`] makes an error without them, which may go to a peer.
 ///
 /// ```
 /// let error = accp_grammar::parse("@dev>done:plan{pri:high;why:x").unwrap_err();
@@ -37,7 +37,7 @@ pub struct SyntaxError {
     at: usize,
     fault: Fault,
     found: Option<char>,
-    /// `after the agent id`; empty for a limit.
+    /// The part before the fault, as in `after the agent id`; empty for a limit.
     place: String,
     cure: Option<Cow<'static, str>>,
 }
@@ -46,7 +46,7 @@ pub struct SyntaxError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// One of these must follow, or the name or value before must go on.
+    /// One of these must follow, or the name or value before the fault must continue.
     Expected(Vec<Expected>),
     /// The frame has more bytes than this limit.
     FrameBytes(usize),
@@ -64,7 +64,7 @@ pub enum Fault {
     Stack,
 }
 
-/// One thing that could stand at the place of a fault.
+/// One part that is allowed at the place of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Expected {
@@ -94,7 +94,8 @@ pub enum Expected {
     EndOfPacket,
 }
 
-/// The part of a [`SyntaxError`] that a peer may see: code, byte and expectation, but no payload of the frame.
+/// The part of a [`SyntaxError`] that a peer may see: the code, the byte and the expected parts, but no text of the
+/// frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} at byte {at}: {fault}", SyntaxError::CODE)]
 pub struct PeerError {
@@ -108,9 +109,9 @@ impl SyntaxError {
     /// `PARSE_ERROR` of draft section 3.6: the code of every fault of the grammar.
     pub const CODE: &str = "E1001";
 
-    /// Returns the byte, from 0; the length of the text when it ends too early. A frame can begin
-    /// with the text before this byte, but none begins with the text up to and including it. For a
-    /// limit this is the first byte beyond it.
+    /// Returns the byte with the fault, counted from 0; the length of the text if the text ends too early. A frame
+    /// can begin with the text before this byte, but no frame begins with the text up to and including this byte. For
+    /// a limit, this is the first byte over the limit.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -149,7 +150,7 @@ impl SyntaxError {
         }
     }
 
-    /// Returns the error for a limit that is exceeded at a byte.
+    /// Returns the error for a text that exceeds a limit at this byte.
     pub(crate) fn limit(at: usize, fault: Fault) -> Self {
         let cure = match fault {
             Fault::FrameBytes(_) => Some("split it into parts, or send values by reference"),
@@ -195,11 +196,11 @@ impl SyntaxError {
         }
     }
 
-    /// Returns the first fault of bytes of which only the beginning, `text`, is UTF-8. `cure` is the cure of the byte
-    /// after `text`.
+    /// Returns the first fault of bytes that are not UTF-8 as a whole. `text` is the beginning that is UTF-8, and
+    /// `cure` is the cure of the byte after `text`.
     ///
-    /// `wrong` is a character that no text of the grammar can hold. It takes the place of that byte, so the first
-    /// fault of the text with `wrong` is the first fault of the bytes. `parse` returns the fault of a text.
+    /// `wrong` is a character that no text of the grammar can hold. The function replaces that byte by `wrong`, so
+    /// the first fault of the new text is the first fault of the bytes. `parse` returns the fault of a text.
     pub(crate) fn of_bytes(
         text: &[u8],
         wrong: char,

@@ -1,4 +1,4 @@
-//! The generator: makes a pest grammar from ABNF and a table of decisions.
+//! The generator: makes a pest grammar from an ABNF and from a table of the decisions that the ABNF leaves open.
 
 mod charset;
 mod check;
@@ -26,15 +26,16 @@ impl Grammar<'_> {
     /// Makes the pest grammar of the ABNF.
     ///
     /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the ends of repetitions, the
-    /// boundaries of tokens, the names of marks. The generator puts alternatives into an order in which none hides
-    /// another. It refuses a rule that has no such order, and a rule with a repetition that may take characters of
-    /// the elements after it. So the grammar accepts what the ABNF accepts. [`overrides`](Grammar::overrides) states
-    /// other decisions (`accp.overrides` describes their format). The generator refuses a decision by which the
-    /// grammar would lose texts of the ABNF, unless a row `narrows` allows this. The result is the same text at every
-    /// run, and its first line names the command that makes it.
+    /// ends of tokens, the names of literals. The generator puts alternatives into an order in which no alternative
+    /// hides a later one. It refuses a rule without such an order. It also refuses a rule with a repetition that may
+    /// take characters of the elements after the repetition. So the grammar accepts what the ABNF accepts.
+    /// [`overrides`](Grammar::overrides) states other decisions (`accp.overrides` describes their format). The
+    /// generator refuses a decision if the grammar would then no longer accept all texts of the ABNF, unless a row
+    /// `narrows` allows this. The result is the same text at every run, and its first line names the command that
+    /// makes it.
     ///
     /// # Errors
-    /// The first mistake in either text, with its line and the cure.
+    /// The first mistake in the ABNF or in the overrides, with its line and the cure.
     ///
     /// ```
     /// use accp_grammar::{ACCP, Grammar};
@@ -74,7 +75,7 @@ impl Grammar<'_> {
     }
 }
 
-/// An ABNF of the caller, with the other inputs of the generator.
+/// An ABNF, with the other inputs of the generator.
 #[derive(Debug, Clone, Copy)]
 pub struct Abnf<'t> {
     /// The name of the file, for the first line of the grammar.
@@ -83,7 +84,7 @@ pub struct Abnf<'t> {
     pub text: &'t str,
     /// The table of decisions, with the name of its file, if there is one.
     pub overrides: Option<(&'t str, &'t str)>,
-    /// The command that writes the grammar again, for its first line.
+    /// The command that makes the grammar. The first line of the grammar names it.
     pub command: &'t str,
 }
 
@@ -91,7 +92,7 @@ impl Abnf<'_> {
     /// Makes the pest grammar, as [`Grammar::generate`] does.
     ///
     /// # Errors
-    /// The first mistake in either text, with its line and the cure.
+    /// The first mistake in the ABNF or in the overrides, with its line and the cure.
     ///
     /// ```
     /// use accp_grammar::Abnf;

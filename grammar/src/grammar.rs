@@ -1,11 +1,11 @@
-//! The texts that make the grammar of a protocol.
+//! The texts from which the grammar of a protocol is made, and the grammars of both protocols.
 
 use accp_registry::Protocol;
 
 /// The grammar of a protocol: its sources, and the generated grammar.
 ///
-/// The ABNF has a rule for each part of the head, under the name that the protocol gives the part.
-/// Its first rule is a whole message.
+/// The ABNF has a rule for each part of the head. The rule has the name of the part in the [`Protocol`]. The first
+/// rule of the ABNF is a whole message.
 #[derive(Debug, Clone, Copy)]
 pub struct Grammar<'t> {
     /// The protocol. Its files are `NAME.abnf`, `NAME.overrides` and `NAME.pest`.
@@ -16,7 +16,7 @@ pub struct Grammar<'t> {
     pub abnf: &'t str,
     /// The decisions that a PEG needs and the ABNF does not make, each with its reason.
     pub overrides: &'t str,
-    /// The pest grammar that the generator makes from both texts, as checked in.
+    /// The pest grammar that the generator makes from `abnf` and `overrides`, as the repository holds it.
     pub pest: &'t str,
 }
 

@@ -1,11 +1,11 @@
 //! The grammars of frames (ACCP, draft section 3.1) and of packets (AACP, draft section 4), and the
 //! reference parsers made from them.
 //!
-//! `accp.abnf` is the draft's grammar. The generator (feature `generator`) makes `accp.pest` from
-//! it, with the decisions of `accp.overrides`. A [`Grammar`] names the files that make the grammar
-//! of a protocol: [`ACCP`] and [`AACP`]. [`parse()`] runs `accp.pest` on pest, and [`aacp`] does so
-//! with `aacp.pest`. They are exact and explain their errors, but they are not fast. Their strict
-//! verdicts, with the byte of a fault, are the reference for the scanners that programs use.
+//! `accp.abnf` is the draft's grammar. The generator (feature `generator`) makes `accp.pest` from it, with the
+//! decisions of `accp.overrides`. A [`Grammar`] names the files that make the grammar of a protocol: [`ACCP`] and
+//! [`AACP`]. [`parse()`] runs `accp.pest` on pest, and [`aacp`] does so with `aacp.pest`. These parsers are exact and
+//! explain their errors, but they are not fast. Programs use faster scanners. Tests compare the scanners with these
+//! parsers: the verdict and the byte of a fault must be the same.
 //!
 //! ```
 //! let frame = accp_grammar::parse("@planner>req:schedule{who:dev_team|pri:high}[mid:1,seq:2]")?;

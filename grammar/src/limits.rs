@@ -1,4 +1,4 @@
-//! The limits of a frame, checked on the tree.
+//! Checks of the limits of a frame.
 
 pub use accp_registry::Limits;
 
@@ -18,10 +18,10 @@ pub(crate) fn check_length(
     Ok(())
 }
 
-/// Returns the first bracket beyond the limit of nesting, in any text.
+/// Returns the place of the first bracket that is nested deeper than the limit.
 ///
-/// The result is exact for every text that begins like a frame. There each bracket is a mark,
-/// unless it is escaped, and the body or the metadata counts one level more than the values inside.
+/// The result is exact for every text that begins like a frame. In such a text, each bracket without an escape opens
+/// or closes a level. The body or the metadata is one more level around the values.
 pub(crate) fn too_deep(text: &str, depth: u32) -> Option<usize> {
     let most = u64::from(depth) + 1;
     let mut open = 0_u64;

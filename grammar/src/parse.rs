@@ -1,4 +1,4 @@
-//! The reference parser: runs pest, and turns pest's tree into that of [`ast`](crate::ast).
+//! The reference parser of frames: runs pest, and turns the tree of pest into the tree of [`ast`](crate::ast).
 
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -12,7 +12,7 @@ use crate::pest_parser::{FrameParser, Rule};
 /// Parses one frame, strictly, within the default [`Limits`].
 ///
 /// # Errors
-/// The first byte at which no frame can continue, with the parts that could stand there (E1001).
+/// The first byte that no frame can have at this place, with the parts that are allowed there (E1001).
 ///
 /// ```
 /// let error = accp_grammar::parse("@planner:plan{}").unwrap_err();
@@ -25,8 +25,8 @@ pub fn parse(text: &str) -> Result<Frame<'_>, SyntaxError> {
 
 /// Parses one frame, strictly, within the given limits.
 ///
-/// The length is checked first, then nesting, then the grammar, and the counts on the finished tree. If a fault of
-/// the grammar stands before the bracket that is too deep, the fault is reported, and not the nesting.
+/// The length is checked first, then nesting, then the grammar, and at last the counts on the finished tree. If the
+/// text has a fault of the grammar before the bracket that is too deep, the error is this fault, and not the nesting.
 ///
 /// # Errors
 /// As [`parse`], and [`Fault::FrameBytes`], [`Fault::Depth`], [`Fault::Params`],
@@ -39,8 +39,8 @@ pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Synta
 fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
     let depth = limits.depth.min(Limits::MAX_DEPTH);
     if let Some(at) = limits::too_deep(text, depth) {
-        // The parser reads up to and including the bracket: the bracket itself may be wrong there,
-        // or a fault may come before it.
+        // The parser reads the text up to and including this bracket: the bracket itself may be a fault of the
+        // grammar, or a fault may come before the bracket.
         return Err(match run(&text[..=at]) {
             Err(error) if error.at() <= at => error,
             _ => SyntaxError::limit(at, Fault::Depth(depth)),
@@ -54,7 +54,7 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Syntax
 /// Parses one frame from bytes that need not be text, within the default [`Limits`].
 ///
 /// # Errors
-/// As [`parse`]. A byte that is not UTF-8 is a fault at its place, reported as U+FFFD.
+/// As [`parse`]. A byte that is not UTF-8 is a fault at its place. The error shows U+FFFD as the character found.
 ///
 /// ```
 /// let error = accp_grammar::parse_bytes(b"@a>req:plan{task:\xff}").unwrap_err();
@@ -116,7 +116,7 @@ fn params(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
     params.flat_map(entries).collect()
 }
 
-/// Returns the `key ":" value` sequences of a `param` or a `map`, without their marks.
+/// Returns the keys and values of a `param` or a `map`, without the marks between them.
 fn entries(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
     let mut entries = Vec::new();
     let mut key = None;

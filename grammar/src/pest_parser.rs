@@ -1,4 +1,4 @@
-//! The parser that pest makes of `accp.pest`: its rules have the names of the ABNF.
+//! The parser that pest makes from `accp.pest`. The rules have the same names as in the ABNF.
 #![allow(unreachable_pub, clippy::pedantic)]
 
 #[derive(pest_derive::Parser)]

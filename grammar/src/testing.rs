@@ -1,4 +1,4 @@
-//! Strategies of the text of frames and packets, for property tests.
+//! Strategies that generate texts of frames and packets, for property tests.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,8 +23,8 @@ pub fn frame_text() -> impl Strategy<Value = String> {
         })
 }
 
-/// Returns the bytes of valid frames with a few bytes changed, inserted, removed, doubled, or cut
-/// off. Most of them are not frames, but close to one.
+/// Returns the bytes of valid frames with a few bytes changed, inserted, removed, doubled, or cut off. Most results
+/// are not frames, but are similar to a frame.
 pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
     mutations(frame_text(), DELIMITERS.as_bytes())
 }
@@ -44,7 +44,7 @@ pub fn packet_text() -> impl Strategy<Value = String> {
         .prop_map(|(task, dom, fields)| format!("{task}|{dom}{}", fields.concat()))
 }
 
-/// Returns the bytes of packets with a few bytes changed, as [`mutated`].
+/// Returns the bytes of packets with a few bytes changed, as [`mutated`] does for frames.
 pub fn mutated_packet() -> impl Strategy<Value = Vec<u8>> {
     mutations(packet_text(), b"||::\n\r\t _")
 }
@@ -86,7 +86,7 @@ pub fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns one scalar as it stands in a frame: literals, near literals, and strings.
+/// Returns one scalar as it stands in a frame: literals, strings that look almost like literals, and other strings.
 pub fn scalar() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => "-?[0-9]{1,20}",
@@ -101,8 +101,8 @@ pub fn scalar() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns one character of a string: safe, or a delimiter with its escape. Nothing is filtered, because runs of
-/// millions of cases would fail with too many rejects.
+/// Returns one character of a string: safe, or a delimiter with its escape. The strategy does not filter out
+/// characters: with millions of cases, a filter would reject too many, and the test would fail.
 fn character() -> impl Strategy<Value = String> {
     let (delimiters, safe): (Vec<char>, Vec<char>) =
         ('!'..='~').partition(|c| DELIMITERS.contains(*c));

@@ -16,8 +16,8 @@ use crate::reader::{Reader, suggest};
 impl Reader<'_> {
     /// Reads an object with a list of aliases for each field, and gives them to the fields.
     ///
-    /// A peer that knew the field by its old name wrote the standard abbreviation of that name. So
-    /// such an abbreviation is an alias too, unless it has a meaning already.
+    /// An alias is often the old name of a field. A peer that knew the field by that name wrote its standard
+    /// abbreviation. So the standard abbreviation of an alias is an alias too, unless the key already has a meaning.
     pub(crate) fn aliases(&mut self, at: &str, json: Option<&Value>, mut fields: Vec<&mut Field>) {
         let mut given: BTreeMap<usize, (String, &Value)> = BTreeMap::new();
         for (name, list) in self.object(at, json).into_iter().flatten() {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns why a key cannot be an alias of a field, and the cure.
+    /// Returns why a key cannot be an alias of a field, and the cure; `None` if the key can be one.
     fn clash(&self, alias: &str, of: &str, fields: &[&mut Field]) -> Option<(String, String)> {
         if let Some(use_of) = self.protocol.reserved(alias) {
             return Some((

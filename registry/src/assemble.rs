@@ -112,8 +112,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the byte offset for a place of `serde_json`. It counts lines from 1 and columns in bytes
-/// from 1. Column 0 means the line end before the line.
+/// Returns the byte offset of a place that `serde_json` reports. `serde_json` counts lines from 1, and columns in
+/// bytes from 1. Its column 0 means the line feed that ends the previous line.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     lines.map(str::len).sum::<usize>() + column.saturating_sub(1)
@@ -193,7 +193,8 @@ impl Assembly {
         self.report(source, problem);
     }
 
-    /// Adds a schema, unless its name or its code is taken.
+    /// Adds a schema. Reports a problem if another schema has its name with other content, or has its code. A schema
+    /// whose name is taken is not added.
     fn add(&mut self, registry: &mut Registry, source: usize, schema: Schema) {
         let pointer = child("/schemas", &schema.name);
         if let Some(other) = registry.schema_by_name(&schema.name) {
@@ -296,8 +297,8 @@ impl Assembly {
         }
     }
 
-    /// Computes the wire text of every default. Starts with the schemas whose defaults need no other schema, and goes
-    /// on with those whose needed schemas are done. Stops when no schema is left, or when the rest form a cycle.
+    /// Computes the wire text of every default. Starts with the schemas whose defaults need no other schema. Goes on
+    /// with the schemas that need only finished ones. Stops when no schema is left, or when the rest form a cycle.
     fn resolve_defaults(&mut self, registry: &mut Registry) {
         let mut open: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
         loop {

@@ -1,4 +1,4 @@
-//! Exact decimals of at most six places.
+//! Exact decimal numbers with at most six places after the point.
 
 use alloc::string::ToString as _;
 use core::fmt;

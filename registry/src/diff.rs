@@ -159,7 +159,7 @@ impl Changes {
         }
     }
 
-    /// Reports the fields whose names are gone.
+    /// Reports the fields of the old schema that were renamed or removed.
     fn gone(&mut self, at: &str, old: &Schema, new: &Schema, renamed: &[(&Field, &Field)]) {
         let at = format!("{at}/fields");
         for (before, after) in renamed {

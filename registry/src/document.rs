@@ -66,7 +66,7 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// Returns the members that `to_json` and `to_canonical` write alike.
+    /// Returns the members that are the same in `to_json` and `to_canonical`.
     fn shape(&self, protocol: &Protocol) -> Map<String, Value> {
         let mut out = Map::new();
         out.insert("code".into(), json!(self.code));
@@ -160,7 +160,7 @@ fn put(out: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     }
 }
 
-/// Puts an object with the value that `of` gives for each field, unless the object is empty.
+/// Puts an object under `key`. The object has the value that `of` gives for each field. An empty object is left out.
 fn put_map(
     out: &mut Map<String, Value>,
     key: &str,

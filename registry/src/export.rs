@@ -34,9 +34,9 @@
 //! - In a map whose keys are data a key may appear twice.
 //! - A frame may be longer, or have more elements, than [`Limits`] allow. The grammar does limit
 //!   nesting.
-//! - A `number` of more than 15 digits: `#0.30000000000000004` is the spelling of a float, and
-//!   `#0.30000000000000003` of none. The grammar has the plain form, `0.30000000000000004`, which
-//!   decoders accept, and allows up to 15 digits behind the mark `#`.
+//! - A `number` of more than 15 digits: `#0.30000000000000004` is the spelling of a float, but `#0.30000000000000003`
+//!   is not the spelling of any float. So the grammar allows at most 15 digits after the mark `#`. It also has the
+//!   plain form, `0.30000000000000004`, which decoders accept.
 
 mod builder;
 mod formats;
@@ -113,8 +113,8 @@ impl<'r> Export<'r> {
     /// Returns the grammar of views of the frames, which a primer teaches models to write: one block or
     /// more, each with its line feed. `View::read` of accp-context reads every text of the grammar.
     ///
-    /// The grammar has the blocks that a view writes of the fields of a schema. It spells three things in another way
-    /// than the view does:
+    /// The grammar has the blocks that a view writes of the fields of a schema. It differs from the view in three
+    /// spellings:
     ///
     /// - A map without a declared type is always written as a map, even if a view would write it as a record of a
     ///   schema.
@@ -147,9 +147,9 @@ impl<'r> Export<'r> {
     /// Returns a JSON Schema (2020-12) of the frames in their JSON form, keys under their full
     /// names, with at most `depth` levels of arrays and objects.
     ///
-    /// Its range of integers ends 1,023 before that of 64 bits, at the last float that all engines
-    /// accept as a bound. For a JSON Schema `-0` is an integer and `1e999` a number. Readers of
-    /// JSON see a float in the first and no number in the second.
+    /// The schema allows integers only up to 1,023 below the largest 64-bit integer, which is the last float that all
+    /// engines accept as a bound. For a JSON Schema, `-0` is an integer and `1e999` is a number. Readers of JSON read
+    /// `-0` as a float, and refuse `1e999`.
     ///
     /// # Errors
     /// As [`Export::grammar`].
@@ -163,8 +163,8 @@ impl<'r> Export<'r> {
     ///
     /// The schema of the arguments keeps to what the strict modes of the providers accept: one flat object, no other
     /// property, every property required, and null where an argument may be left out. Such a mode cannot describe
-    /// maps, `any`, and schemas that contain themselves, so their values are JSON in a string. The names and lengths
-    /// of values are checked when the arguments are read.
+    /// maps, `any`, or schemas that contain themselves, so their values are JSON in a string. The schema does not
+    /// describe the allowed characters and lengths of texts. They are checked when the arguments are read.
     ///
     /// ```
     /// use accp_registry::Registry;

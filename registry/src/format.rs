@@ -1,9 +1,10 @@
-//! Types whose values are texts of one form: dates, times, identifiers, bytes.
+//! Types whose values are texts in a fixed format: dates, times, identifiers, bytes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A type whose values are texts of one form. Each value has exactly one text, so a reader never changes the text.
+/// A type whose values are texts in a fixed format. Each value has exactly one text, so a reader never changes the
+/// text.
 ///
 /// ```
 /// use accp_registry::Format;
@@ -92,7 +93,8 @@ impl Format {
         }
     }
 
-    /// Returns the name of the same form in JSON Schema (`format`); `None` for bytes, which have a `contentEncoding`.
+    /// Returns the name that JSON Schema has for this format (`format`); `None` for bytes, which have a
+    /// `contentEncoding`.
     pub const fn json_schema(self) -> Option<&'static str> {
         match self {
             Self::Date => Some("date"),
@@ -279,7 +281,8 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 fn is_base64(text: &[u8]) -> bool {
-    // The bits of the last digit that belong to no byte are zero, so that bytes have one text.
+    // Some bits of the last digit may belong to no byte. They must be zero, so that the same bytes always have the
+    // same text.
     let unused = match text.len() % 4 {
         0 => 0,
         2 => 0b1111,

@@ -20,8 +20,8 @@ use crate::model::{Registry, Schema};
 /// out. Defaults that differ on the wire (`1` and `1.0` in a field of type `any`) give different hashes; as JSON
 /// numbers they would give the same one.
 ///
-/// Only objects, arrays, strings and whole numbers below 2^53 remain. For these RFC 8785 is a sort
-/// order without number formatting: twenty lines here instead of a dependency.
+/// Only objects, arrays, strings and whole numbers below 2^53 remain. For these, RFC 8785 needs only sorted keys, and
+/// no special format of numbers. This takes twenty lines here, and no dependency.
 ///
 /// ```
 /// use accp_registry::Registry;
@@ -46,8 +46,7 @@ impl Hash {
 
     /// Returns the first hex digits, as `sync:registry` carries them: at least 6 and at most 64.
     ///
-    /// Short hashes answer "are we the same?" among peers that trust each other. If more is at
-    /// stake, compare all digits.
+    /// A short hash is enough for peers that trust each other. Otherwise, compare all digits.
     pub fn short(&self, digits: usize) -> String {
         let mut text = self.to_string();
         text.truncate(digits.clamp(6, 64));

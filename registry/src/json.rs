@@ -1,4 +1,4 @@
-//! Places in a JSON text: the place of each pointer, and the repeated keys.
+//! Places in a JSON text: the byte offset of each JSON pointer, and the pointers of repeated keys.
 //!
 //! `serde_json` parses. This module asks it for the raw text of one level at a time, and computes
 //! the offset of a raw text from its address.

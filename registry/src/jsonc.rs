@@ -3,9 +3,9 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-/// Returns the text as JSON: blanks stand for each comment (`//` to the end of the line, `/* */`) and for a comma
-/// before a closing bracket. Every other byte stays at its place. A comment without an end stays as it is, so the
-/// text is not JSON.
+/// Returns the text as JSON: replaces each comment (`//` to the end of the line, `/* */`), and each comma before a
+/// closing bracket, by blanks. Every other byte stays at its place. A comment without an end stays as it is, so that
+/// the result is not valid JSON.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let mut bytes = text.as_bytes().to_vec();
     // `comma` is the place of the last comma after a value.

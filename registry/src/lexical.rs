@@ -1,4 +1,4 @@
-//! The spelling of scalars on the wire: literals, the text form and its mark, keys.
+//! The spelling of scalars on the wire: literals, keys, and the text form with its mark.
 //!
 //! The grammar (draft section 3.1) says which characters may stand where. This module gives their
 //! meaning: one text is one value, and every value has one text. The reference parser, the scanner,
@@ -47,7 +47,7 @@ pub enum Literal<'a> {
     Integer(i64),
     /// A decimal of 1 to 6 places without a trailing zero, except the zero in `1.0`.
     Decimal(Decimal),
-    /// A number that neither an integer nor a decimal literal can hold, spelt after `#`.
+    /// A number that no integer or decimal literal can hold. Its spelling follows `#`.
     Number(Number),
     /// A string that follows the mark `"`, still in the text form ([`decode_text`]).
     Text(&'a str),
@@ -298,7 +298,7 @@ pub fn is_plain(text: &str) -> bool {
     !text.is_empty() && shared_classes(text) & PLAIN != 0
 }
 
-/// How many bytes of a text form are written at a time.
+/// The number of bytes of a text form that are written at a time.
 const BLOCK: usize = 256;
 /// The most bytes that one byte of a text takes in its text form, as in `%0A`.
 const LONGEST: usize = 3;
@@ -354,8 +354,8 @@ fn push_ascii(out: &mut String, bytes: &[u8]) {
     out.push_str(core::str::from_utf8(bytes).unwrap_or_default());
 }
 
-/// Appends a string in a place without a declared type. The string is written raw, or with a mark
-/// when the raw text is empty, holds more than VCHAR, or would read as another value.
+/// Appends a string in a place without a declared type. The string is written raw, or with a mark when the raw text
+/// is empty, holds a character other than VCHAR, or would read as another value.
 pub fn write_untyped(out: &mut String, text: &str) {
     write_marked(
         out,
@@ -375,12 +375,12 @@ pub fn write_string(out: &mut String, text: &str) {
     }
 }
 
-/// Returns whether a text stands for itself in a field of type `string`.
+/// Returns whether a field of type `string` can hold a text as it is, without a mark and without escapes.
 fn is_bare(text: &str) -> bool {
     !begins_with_mark(text) && shared_classes(text) & SAFE != 0
 }
 
-/// Returns whether a text is empty or begins with a mark, so that it needs a mark.
+/// Returns whether a text is empty or begins with a mark. Such a text is written after a mark of its own.
 #[inline]
 fn begins_with_mark(text: &str) -> bool {
     matches!(text.as_bytes().first(), None | Some(&(MARK | NUMBER_MARK)))

@@ -42,13 +42,13 @@ pub struct Registry {
     pub(crate) schemas: Memo<Vec<Schema>, [u8; 32]>,
 }
 
-/// The code of the profile of errors (draft section 3.6).
+/// The code of the error profile (draft section 3.6).
 pub const ERRORS: &str = "ER";
 
 /// The head of an error.
 pub(crate) const ERROR: [&str; 2] = ["fail", "error"];
 
-/// Returns the built-in profile of errors; `None` without `std`, which has no place to keep a parsed registry.
+/// Returns the built-in error profile; `None` without `std`, because the parsed registry could not be kept then.
 fn profile_of_errors() -> Option<&'static Schema> {
     #[cfg(feature = "std")]
     return Registry::shared().schema(ERRORS);
@@ -77,10 +77,9 @@ pub struct Schema {
     pub union: Option<String>,
     /// The variants of a union, each with its name as its head. A record has the tag, and fields of its variant alone.
     pub variants: Vec<FrameSpec>,
-    /// The full names of the fields to keep when the rest of a record leaves the context, because
-    /// later calls need their values. Empty: no field is to be kept. `None`: the registry does not
-    /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
-    /// wire, and the hash does not cover it.
+    /// The full names of the fields whose values later calls need. They stay when the rest of a record leaves the
+    /// context. Empty: keep no field. `None`: the registry does not say which fields to keep. This is advice to the
+    /// code that cuts a context. Like a doc, it changes nothing on the wire, and the hash does not cover it.
     pub keep: Option<Vec<String>>,
     /// The rules that the host of a session enforces. The hash does not cover them.
     pub rules: SchemaRules,
@@ -108,8 +107,8 @@ pub struct Field {
     pub inline: bool,
     /// The meaning of the field.
     pub doc: Option<String>,
-    /// Further keys that a reader takes for the field: the names that it had before, each with its
-    /// standard abbreviation. Nobody writes them, so the hash does not cover them.
+    /// Further keys that a reader accepts for the field: earlier names of the field, each with its standard
+    /// abbreviation. No writer uses these keys, so the hash does not cover them.
     pub aliases: Vec<String>,
 }
 
@@ -122,8 +121,8 @@ pub struct FrameSpec {
     pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
-    /// The fields that this frame is about: it takes no default for another field, and requires none
-    /// beyond its own `required`. `None`: all fields.
+    /// The fields that this frame is about. For any other field, the frame takes no default, and does not require the
+    /// field unless its own `required` lists it. `None`: all fields.
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
@@ -164,10 +163,10 @@ impl Registry {
     /// Returns the schema of a frame with this code and head; `None` is E1003.
     ///
     /// This is [`Registry::schema`], but for errors: every peer must be able to read why its frame failed, so
-    /// `fail:error` under `ER` has the [error profile](crate::ERRORS) also where a registry has no such schema, or
-    /// uses the code for frames of its own. A registry that declares `fail:error` for its `ER` extends the profile;
-    /// the check of the registry makes sure that all errors still fit. (Draft section 3.6. Without feature `std`,
-    /// only the registry is asked.)
+    /// `fail:error` under `ER` has the [error profile](crate::ERRORS) even if the registry has no schema `ER`, or
+    /// uses this code for other frames. A registry that declares `fail:error` for its `ER` extends the profile; the
+    /// check of the registry makes sure that all errors still fit. (Draft section 3.6. Without feature `std`, this
+    /// function only looks in the registry itself.)
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -215,7 +214,7 @@ impl Registry {
         is_core_operation(operation) || frames.any(|frame| frame.operation() == operation)
     }
 
-    /// Puts a checked schema in its place.
+    /// Inserts a checked schema, so that the schemas stay sorted by name.
     pub(crate) fn insert(&mut self, schema: Schema) {
         let at = self
             .schemas
@@ -262,7 +261,8 @@ impl Schema {
     /// [`Schema::fields`].
     pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
         let fields = || self.fields.iter().enumerate();
-        // No alias is the name of a field, so a known name is found without a look at the aliases.
+        // No alias is the name or the short name of a field. So the aliases are searched only for a key that is
+        // neither.
         fields()
             .find(|(_, field)| field.name == key || field.short == key)
             .or_else(|| fields().find(|(_, field)| field.aliases.iter().any(|alias| alias == key)))
@@ -282,8 +282,8 @@ impl Schema {
 
     /// Returns whether the field at this index takes its default in a frame with this head, or in a nested map, which
     /// has [no head](crate::protocol::NO_HEAD). The field takes no default if the matching `frames` entry lists
-    /// `fields` without it or requires it. It takes none either in a frame that the schema does not list. A schema
-    /// without `frames` lists every frame.
+    /// `fields` without the field, or requires the field. The field also takes no default in a frame that the schema
+    /// does not list. A schema without `frames` lists every frame.
     pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let with_default = |field: &&Field| field.default.is_some();
         let Some(field) = self.fields.get(index).filter(with_default) else {
@@ -386,7 +386,7 @@ impl Field {
         }
     }
 
-    /// Returns every key that a reader takes for the field: the full name, the short name if it differs, and the
+    /// Returns every key that a reader accepts for the field: the full name, the short name if it differs, and the
     /// aliases.
     ///
     /// ```
@@ -451,7 +451,7 @@ impl FrameSpec {
         self.is_about(name) || self.required.iter().any(|other| other == name)
     }
 
-    /// Returns whether `fields` hold a field, or there are no `fields`.
+    /// Returns whether [`fields`](Self::fields) lists the field, or the frame has no such list.
     pub fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);
         self.fields.as_ref().is_none_or(has)

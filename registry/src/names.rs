@@ -32,13 +32,13 @@ pub fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A field name that ends with one of these words probably tells records apart. The surest words come first.
+/// A field whose name ends with one of these words probably identifies a record. The surest words come first.
 const NAMES: [&str; 11] = [
     "id", "key", "uuid", "guid", "number", "code", "no", "name", "slug", "url", "path",
 ];
 
-/// Returns the rank of a field name that probably tells records apart, or `None` for other names.
-/// 0 is the surest rank.
+/// Returns the rank of a field that probably identifies a record, by its name; `None` for other names. Rank 0 is the
+/// surest.
 ///
 /// ```
 /// use accp_registry::identity_rank;

@@ -24,7 +24,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     for candidate in candidates {
         let other = candidate.chars().count();
         let limit = (length.max(other) / 3).max(1);
-        // A name of this length is hardly a typing mistake, and the running time grows with the square of the length.
+        // Such a long name is hardly a typing mistake, and the running time grows with the square of the length.
         if length.max(other) > LONGEST || length.abs_diff(other) > limit {
             continue;
         }

@@ -138,9 +138,9 @@ impl Registry {
     /// registry document. This function computes its `default_wire`.
     ///
     /// # Errors
-    /// When the schema has a mistake, or when another schema has its name or code. Also when the same schema is there with
-    /// other `to`, `rules`, `keep` or aliases: these are outside the hash, so the sides of a session could not see the
-    /// change. The registry is then unchanged.
+    /// When the schema has a mistake, or when another schema has its name or code. Also when the registry already has
+    /// this schema with other `to`, `rules`, `keep` or aliases: the hash does not cover these, so the sides of a
+    /// session could not see the change. After an error, the registry is unchanged.
     pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
         if let Some(other) = self.schema_by_name(&schema.name)
             && other.means_the_same(&schema)
@@ -166,7 +166,8 @@ impl Registry {
     /// once. The higher version becomes the version of the result.
     ///
     /// # Errors
-    /// When a name or a code means two things. The registry is then unchanged.
+    /// When the registries have different schemas with the same name or the same code. The registry is then
+    /// unchanged.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "what is merged is not used on"

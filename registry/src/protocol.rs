@@ -1,8 +1,8 @@
 //! The description of a protocol, as one value for the generator.
 //!
-//! Grammar, registry, derive and build take all facts about a protocol from a [`Protocol`]; none is
-//! written into their code. [`ACCP`](crate::ACCP) describes frames, and [`AACP`](crate::AACP) packets.
-//! Each has a runtime of its own, which reads and writes its messages.
+//! Grammar, registry, derive and build take all facts about a protocol from a [`Protocol`]; their own code holds no
+//! such facts. [`ACCP`](crate::ACCP) describes frames, and [`AACP`](crate::AACP) packets. Each has a runtime of its
+//! own, which reads and writes its messages.
 //!
 //! ```
 //! use accp_registry::ACCP;
@@ -35,12 +35,12 @@ pub struct Protocol {
     /// The key that carries the code of the schema. No field can have this key. `None`: a message
     /// does not name its schema, and a registry has one schema for all messages.
     pub schema_key: Option<&'static str>,
-    /// The names that a key, a schema and a code can have.
+    /// The rule for keys, and for the names and codes of schemas.
     pub key: NameRule,
-    /// The fields that stand first in every message, in this order, whichever order a struct has.
+    /// The fields at the beginning of every message, in this order. The order of the fields in a struct does not
+    /// matter.
     pub common: &'static [CommonField],
-    /// The key of the pairs in a map: they hold the entries whose keys do not fit
-    /// [`Protocol::key`].
+    /// The key in a map under which a list of pairs holds the entries whose keys do not fit [`Protocol::key`].
     pub pairs_key: Option<&'static str>,
     /// The reader's action on a key that neither the schema nor the struct knows.
     pub unknown_keys: UnknownKeys,
@@ -103,7 +103,7 @@ pub struct CommonField {
 pub enum Presence {
     /// A message may lack the field.
     Optional,
-    /// Every message has the field. So every struct has it, without an `Option`.
+    /// Every message has the field. So every struct must have the field, without an `Option`.
     Required,
     /// Every message has the field. A struct that lacks it writes this text, and accepts any text.
     Filled(&'static str),
@@ -123,9 +123,9 @@ pub struct NameRule {
 /// The reader's action on an unknown key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownKeys {
-    /// The reader skips the field, unless the struct denies unknown keys or takes them.
+    /// The reader skips the field, unless the struct refuses unknown keys, or has a field that takes them.
     ReadOver,
-    /// The reader refuses the message, unless the struct takes unknown keys.
+    /// The reader refuses the message, unless the struct has a field that takes unknown keys.
     Refused,
 }
 
@@ -145,7 +145,7 @@ pub enum Values {
 /// The marks between the parts of a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
-    /// The marks before and behind the sender; `None` if a message does not name its sender.
+    /// The marks before and after the sender; `None` if a message does not name its sender.
     pub sender: Option<[&'static str; 2]>,
     /// The mark between two parts of the head.
     pub head: &'static str,
@@ -166,7 +166,7 @@ pub struct List {
     pub open: &'static str,
     /// Between two entries.
     pub separator: &'static str,
-    /// Behind the last entry; empty if the list ends with the message.
+    /// After the last entry; empty if the list ends with the message.
     pub close: &'static str,
 }
 
@@ -234,7 +234,7 @@ impl Protocol {
         common.any(|field| field.key == key && field.presence == Presence::Required)
     }
 
-    /// Returns whether values are text, which no schema describes.
+    /// Returns whether values are text, and no schema declares their types.
     pub fn is_text(&self) -> bool {
         matches!(self.values, Values::Text(_))
     }
@@ -261,7 +261,8 @@ impl Protocol {
         fields.find(|field| field.full == name || field.short == name)
     }
 
-    /// Returns what the protocol itself does with a key that no field of a schema can have; `None` for any other key.
+    /// Returns how the protocol itself uses a key, so that no field of a schema can have it; `None` for any other
+    /// key.
     pub(crate) fn reserved(&self, key: &str) -> Option<String> {
         if self.schema_key == Some(key) {
             return Some(format!("names the schema of a {}", self.noun));

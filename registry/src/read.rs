@@ -307,8 +307,8 @@ impl Reader<'_> {
         Some(kept.into_iter().map(name).collect())
     }
 
-    /// Returns whether a field can have this key, and notes a key that the protocol keeps for itself. `cannot` begins
-    /// the message.
+    /// Returns whether a field can have this key. If the protocol reserves the key, notes a problem. `cannot` begins
+    /// its message.
     fn unreserved(&mut self, at: &str, cannot: &str, key: &str) -> bool {
         let use_of = self.protocol.reserved(key);
         if let Some(use_of) = &use_of {

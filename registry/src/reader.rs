@@ -1,5 +1,5 @@
-//! Readers for the JSON shapes of a registry document. Each notes a problem when a shape is not as
-//! expected.
+//! Methods that read the JSON values of a registry document. Each notes a problem if a value does not have the
+//! expected form.
 
 use alloc::borrow::ToOwned;
 use alloc::format;

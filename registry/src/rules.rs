@@ -20,19 +20,19 @@ const SEQUENCE_KEYS: [&str; 3] = ["index", "total", "last"];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SchemaRules {
-    /// The field whose text names a request, so that a second request with the same text is not
-    /// handled again (draft section 10.3). It is a required `string`.
+    /// The field whose text identifies a request: a host does not handle a second request with the same text (draft
+    /// section 10.3). The field is a required `string`.
     pub idempotency: Option<String>,
     /// The field that holds an error code of the draft (section 3.6). It is a `string`.
     pub error_code: Option<String>,
-    /// The code of the schema that failures use instead: a frame with the intent `fail` cannot have the schema of
-    /// these rules (draft section 10.2).
+    /// The code of the schema for failures. A frame with the intent `fail` must use that schema, and not the schema
+    /// of these rules (draft section 10.2).
     pub errors: Option<String>,
     /// The numbers of the pieces of a stream (draft section 10.4).
     pub sequence: Option<Sequence>,
 }
 
-/// The fields by which the pieces of a stream are put together.
+/// The fields from which a reader knows how to put the pieces of a stream together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequence {
     /// The place of a piece in its stream, from 0. It is a required `integer`.
@@ -110,7 +110,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the name of a field of this type.
+    /// Reads the name of a field under `key`. The field must have this type.
     fn rule(
         &mut self,
         at: &str,

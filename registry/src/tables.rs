@@ -1,5 +1,5 @@
-//! The closed and open code tables of the draft: intents, errors, operations, standard
-//! abbreviations and envelope fields. Each is written only here.
+//! The code tables of the draft, closed and open: intents, errors, operations, standard abbreviations and envelope
+//! fields. No other code repeats a table.
 
 use core::fmt;
 use core::str::FromStr;
@@ -289,7 +289,7 @@ pub struct Abbreviation {
     pub short: &'static str,
     /// The full name. Encoders write the short form instead, and decoders restore the full name.
     pub full: &'static str,
-    /// The second meaning in the draft; a schema with this meaning declares it.
+    /// The second meaning in the draft. A schema that uses the second meaning declares it.
     pub also: Option<&'static str>,
     /// The words of the draft.
     pub doc: &'static str,
@@ -337,8 +337,8 @@ abbreviations! {
 
 /// Returns the standard abbreviation of a full name: `priority` is `pri`.
 ///
-/// Second meanings (`dataset`, `fields`) have no abbreviation here, because expanding it would not
-/// give them back.
+/// A name that is the second meaning of an abbreviation (`dataset`, `fields`) is not abbreviated, because [`expand`]
+/// would return the first meaning.
 pub fn abbreviate(full: &str) -> Option<&'static str> {
     let entry = ABBREVIATIONS.iter().find(|entry| entry.full == full)?;
     Some(entry.short)

@@ -1,13 +1,13 @@
-//! A protocol unlike ACCP, for the tests of every stage that reads a description. Unlike AACP, it
-//! has a schema.
+//! A protocol that differs from ACCP, for the tests of all code that reads the description of a protocol. Unlike
+//! AACP, this protocol has a schema.
 
 use crate::aacp::{KEY, LAYOUT, LIMITS, WORD};
 use crate::protocol::{
     HeadPart, Protocol, RegistryNames, RustNames, UnknownKeys, Values, Vocabulary,
 };
 
-/// `TASK|AREA|key:value|..`: a head by position, with open vocabularies; no schema in the text, no
-/// metadata, no nesting, no abbreviations, no escapes.
+/// `TASK|AREA|key:value|..`: the position gives the meaning of each part of the head, and the vocabularies are open;
+/// no schema in the text, no metadata, no nesting, no abbreviations, no escapes.
 pub static TOY: Protocol = Protocol {
     name: "toy",
     noun: "packet",

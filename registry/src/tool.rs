@@ -13,9 +13,10 @@ use crate::model::{Field, FrameSpec, Registry, Schema};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool<'r> {
-    /// The name of the tool: the operation of a `req`, and `operation_intent` of any other frame. Where two frames
-    /// would have one name, the code of the schema follows. Where that is not enough, the intent of a `req` stands
-    /// there too, then the code as it is spelt, and a number at last. No two tools of a registry have one name.
+    /// The name of the tool: the operation of a `req`, and `operation_intent` of any other frame. If two frames would
+    /// get the same name, the code of the schema is added. If names are still equal, the name has the operation, the
+    /// intent and the code: first with the code in small letters, then with its exact spelling, and at last with a
+    /// number. No two tools of a registry have the same name.
     pub name: String,
     /// The schema of the frame.
     pub schema: &'r Schema,
@@ -51,8 +52,9 @@ impl Registry {
 }
 
 impl<'r> Tool<'r> {
-    /// Returns the fields that are the arguments of the tool, each with whether it is required: the fields that the
-    /// `frames` entry lists or requires, or else the field set of the draft and the addressee.
+    /// Returns the fields that are the arguments of the tool, each with whether it is required. These are the
+    /// required fields, and the fields that the `frames` entry lists. If the entry has no list, they are the required
+    /// fields, the fields outside `optional`, and the addressee.
     pub fn arguments(&self) -> impl Iterator<Item = (&'r Field, bool)> + use<'r> {
         let (schema, frame) = (self.schema, self.frame);
         schema.fields.iter().filter_map(move |field| {
@@ -75,7 +77,7 @@ fn name(frame: &FrameSpec) -> String {
     }
 }
 
-/// Gives each tool a name of its own. A name that no other tool has stays as it is.
+/// Makes the names of the tools distinct. A name that no other tool has stays as it is.
 fn make_distinct(tools: &mut [Tool<'_>]) {
     let twice = repeated(tools);
     for tool in tools.iter_mut().filter(|tool| twice.contains(&tool.name)) {

@@ -43,7 +43,7 @@ pub enum Type {
     Boolean,
     /// `agent`: an agent id, without its `@`.
     Agent,
-    /// `date`, `time`, `timestamp`, `duration`, `uuid`, `url`, `bytes`: a text of one form.
+    /// `date`, `time`, `timestamp`, `duration`, `uuid`, `url`, `bytes`: a text in a fixed format.
     Formatted(Format),
     /// `enum(a,b=+)`: one of these values.
     Enum(Vec<EnumValue>),
@@ -51,7 +51,7 @@ pub enum Type {
     List(Box<Type>),
     /// `{T}`: a map; its keys are data.
     Map(Box<Type>),
-    /// A schema's code: a map of that schema's fields.
+    /// The code of a schema: a map with the fields of that schema.
     Schema(String),
     /// `any`: every value that a frame can hold.
     Any,
@@ -146,8 +146,8 @@ impl Type {
         }
     }
 
-    /// Returns whether null is a value of this type, which is so for `any` alone. The items of lists and maps must be
-    /// values of their type. A field may be null whatever its type: the field is then not given.
+    /// Returns whether null is a value of this type: only `any` has this value. An item of a list or a map must be a
+    /// value of its type. A field of any type may be null, and is then not given.
     ///
     /// ```
     /// use accp_registry::Type;

@@ -1,5 +1,5 @@
-//! The form of views: frames as a model writes and reads them. The crate accp-context writes and
-//! reads it, and the grammars for constrained decoding describe it.
+//! The form of views: frames as a model writes and reads them. The crate accp-context writes and reads views, and the
+//! grammars for constrained decoding describe them.
 
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -14,10 +14,10 @@ pub const DELIMITERS: [char; 11] = [',', '(', ')', '[', ']', '{', '}', '|', '"',
 /// The cell of a field that has a default and is absent.
 pub const ABSENT: &str = "-";
 
-/// The mark in the cell of a text that is written below the line instead.
+/// The mark in the cell of a field whose text is written below the line.
 pub const BELOW: char = '|';
 
-/// The frames that are shown as a text only, each with the mark between its sender and the text:
+/// The frames that a view shows as a text only, each with the mark between the sender and the text:
 /// `@clerk: Two have one.`
 pub const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req", "chat", '?')];
 
@@ -70,7 +70,8 @@ pub fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Returns the schema that intent and operation imply: the only schema with such a frame.
+/// Returns the schema that intent and operation imply, because only this schema has such a frame; `None` if no schema
+/// or several have it.
 pub fn implied<'r>(registry: &'r Registry, intent: &str, operation: &str) -> Option<&'r Schema> {
     let mut fitting = registry
         .schemas()

@@ -115,7 +115,8 @@ fn clashes() {
     "#);
 }
 
-/// A schema that is there already is the same by its hash. What the hash leaves out cannot be changed without a word.
+/// Registering a schema again is an error if it changes a part that the hash does not cover: the hash would not show
+/// the change.
 #[test]
 fn a_schema_is_registered_again_only_as_it_is() {
     let with = |more: &str| {
@@ -137,7 +138,7 @@ fn a_schema_is_registered_again_only_as_it_is() {
         );
         assert!(problems.contains("start the host"), "{problems}");
         assert_eq!(registry.to_json(), own.to_json());
-        // The same schema, and one with other texts, change nothing.
+        // Registering the same schema, even with another doc, changes nothing.
         registry.register(schema(own)).unwrap();
         let mut told = schema(own);
         told.doc = Some("A note.".into());
@@ -158,7 +159,7 @@ fn no_field_has_the_key_of_the_pairs_of_a_map() {
     registry:2:106 at /schemas/a/aliases/priority/0: an alias cannot be `_`
         `_` is the key of the pairs in a map; remove the alias
     ");
-    // A longer name may begin with the mark.
+    // A longer name may begin with `_`.
     let text = r#"{ "schemas": { "a": { "code": "A", "fields": ["_x"] } } }"#;
     assert!(Registry::from_json(text).is_ok());
     let mut schema = Schema::new("a", "A");

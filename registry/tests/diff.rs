@@ -99,7 +99,7 @@ fn renamed_fields() {
     assert_snapshot!(changes(old, reads), @"/schemas/a/aliases/amount: `total` is now read as `amount`");
     assert_snapshot!(changes(reads, new), @"/schemas/a/fields: the field `amount` was renamed to `total`");
     assert_snapshot!(changes(new, r#""fields": ["total"]"#), @"/schemas/a/aliases/total: `amount` is no longer read as `total`");
-    // The written key counts, and not the name.
+    // What counts is the key that a writer uses, not the name.
     let short = r#""fields": ["amount"], "abbreviations": { "amount": "amt" }"#;
     assert_snapshot!(changes(short, new), @"
     /schemas/a/fields: the field `amount` was renamed to `total`
@@ -222,7 +222,7 @@ fn frames() {
 
 #[test]
 fn a_key_that_stands_for_another_field_gives_another_value() {
-    // An alias is free again, and a new field takes it: as its name, or as its abbreviation.
+    // A new field takes a key that was an alias before: as its name, or as its abbreviation.
     let aliased = r#""fields": ["total"], "types": { "total": "decimal" }, "aliases": { "total": ["amount"] }"#;
     assert_snapshot!(changes(aliased, r#""fields": ["total", "amount"], "types": { "total": "decimal" }"#), @"
     /schemas/a/aliases/total: `amount` is no longer read as `total`
@@ -236,7 +236,7 @@ fn a_key_that_stands_for_another_field_gives_another_value() {
     /schemas/a/fields: the key `amount` stood for `total`, and now stands for `net`
         breaks either reader: it reads the value of one field as that of another
     ");
-    // The key of a field that is gone.
+    // A new field takes the key of a removed field.
     assert_snapshot!(changes(r#""fields": ["id", "b"]"#, r#""fields": ["id", "colour"], "abbreviations": { "colour": "b" }"#), @"
     /schemas/a/fields: the field `b` was removed
         breaks the old reader: the value is lost
@@ -286,7 +286,7 @@ fn a_required_field_under_a_key_that_the_reader_does_not_know() {
     /schemas/a/fields: the field `amount` was removed
         breaks the old reader: it refuses a frame without the field (E1004)
     ");
-    // One reader needs the field in a frame, the other one loses it.
+    // One reader requires the field in a frame. The other reader loses its value.
     assert_snapshot!(changes(
         r#""fields": ["x"], "frames": [{ "intent": "req", "operation": "o" }]"#,
         r#""fields": ["x"], "abbreviations": { "x": "y" }, "frames": [{ "intent": "req", "operation": "o", "required": ["x"] }]"#,
@@ -320,7 +320,7 @@ fn a_schema_without_frames_takes_its_defaults_in_every_frame() {
     let both = schema(
         r#", "frames": [{ "intent": "req", "operation": "pay" }, { "intent": "done", "operation": "pay" }]"#,
     );
-    // Nobody relies on a frame that is not declared.
+    // No peer relies on a frame that is not declared, so adding it breaks no reader.
     assert_snapshot!(changes(&pay, &both), @"/schemas/a/frames/1: the frame done:pay was added");
     let about =
         schema(r#", "frames": [{ "intent": "req", "operation": "pay", "fields": ["id"] }]"#);
@@ -331,7 +331,7 @@ fn a_schema_without_frames_takes_its_defaults_in_every_frame() {
     /schemas/a/frames: a frame without an entry takes no defaults any more
         breaks the new reader: a field left out means another value
     ");
-    // Without defaults nothing is read in another way.
+    // Without defaults, each frame is read as before.
     let plain = r#""fields": ["id"]"#;
     assert_snapshot!(changes(plain, &format!(r#"{plain}, "frames": [{{ "intent": "req", "operation": "pay" }}]"#)), @"/schemas/a/frames/0: the frame req:pay was added");
 }

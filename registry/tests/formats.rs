@@ -1,4 +1,4 @@
-//! Types whose values are texts of one form.
+//! Types whose values are texts in a fixed format.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Format, Registry, Type, from_base64, to_base64};
@@ -199,7 +199,7 @@ proptest! {
         prop_assert_eq!(from_base64(&text), Some(bytes));
     }
 
-    /// Bytes have one text: each text that is read is the one that is written.
+    /// The same bytes always have the same text: a text that can be read is the text that would be written.
     #[test]
     fn base64_is_read_in_one_spelling(text in "[A-Za-z0-9+/=_ -]{0,6}") {
         if let Some(bytes) = from_base64(&text) {

@@ -1,4 +1,4 @@
-//! Spellings of scalars: every value comes back, and no two values share a spelling.
+//! Spellings of scalars: a value that is written is read back unchanged, and no two values share a spelling.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use accp_registry::lexical::*;
 use proptest::prelude::*;
 
-/// Returns any string; every second piece is special in the text form.
+/// Returns any string. About half of its pieces have a special meaning in the text form.
 fn any_text() -> impl Strategy<Value = String> {
     let telling = proptest::sample::select(
         &[

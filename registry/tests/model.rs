@@ -1,4 +1,5 @@
-//! Round trips of the model through its document, and the wire text of JSON.
+//! Tests that a registry stays equal when it is written as a document and read again, and tests of the wire text of
+//! JSON values.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::lexical::{self, Literal, Number};

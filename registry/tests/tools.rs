@@ -1,4 +1,4 @@
-//! The names of tools: no two frames share one.
+//! The names of tools: no two frames share a name.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;

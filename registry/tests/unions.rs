@@ -1,4 +1,4 @@
-//! Schemas that are unions: their mistakes, and what a change of them breaks.
+//! Schemas that are unions: their mistakes, and the readers that a change of a union breaks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{FrameSpec, Registry, Schema, SchemaRules, Type, diff};

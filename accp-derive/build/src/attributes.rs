@@ -1,4 +1,4 @@
-//! Attributes that a user adds to the generated types, by path.
+//! Adds the user's attributes to the generated types and fields. The user names the types and fields by paths.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::options::Options;
 /// The path that stands for all types or all fields.
 const ALL: &str = ".";
 
-/// The added attributes, and which of them have been used.
+/// The user's attributes, and which of them were added to a type or a field.
 pub(crate) struct Attributes {
     types: Vec<Rule>,
     fields: Vec<Rule>,
@@ -29,13 +29,13 @@ pub(crate) struct Attributes {
 struct Rule {
     path: String,
     attributes: Vec<Attribute>,
-    /// The paths that would have fitted, for the error about a path that names nothing.
+    /// The paths that exist, for the error about a path that names nothing.
     known: BTreeSet<String>,
     is_used: bool,
 }
 
 impl Attributes {
-    /// Parses the attributes. [`finish`](Self::finish) reports the mistakes.
+    /// Parses the user's attributes. [`finish`](Self::finish) reports the mistakes.
     pub(crate) fn new(options: &Options, catalog: &Catalog<'_>) -> Self {
         let idents = catalog.items.iter().map(|item| &item.ident);
         let idents = idents.chain(&catalog.any).map(Ident::to_string);
@@ -114,14 +114,13 @@ impl Attributes {
     ) -> Vec<Attribute> {
         let mut names = self.names(owner, schema);
         if !is_field {
-            // Attributes for all fields of a schema seldom fit the variants of its enums. So only
-            // the enum's own name counts here.
+            // An attribute for all fields of a schema is seldom right for the variants of its enums. So a path must
+            // name the enum itself.
             names.truncate(1);
         }
         let mut owners = names.clone();
         if is_field {
-            // A path without an owner, such as `.amount`, stands for the fields of that name in all
-            // types.
+            // A path without the name of a type, such as `.amount`, means the fields with this name in all types.
             owners.push(String::new());
         }
         let inner = members
@@ -191,7 +190,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the path is one of these names, or stands for all types or fields.
+    /// Returns whether the path is one of these names, or is `.`. The path `.` counts only with `is_one_of_all`.
     fn fits(&mut self, names: &[String], is_one_of_all: bool) -> bool {
         let fits = (self.path == ALL && is_one_of_all) || names.contains(&self.path);
         self.is_used |= fits;
@@ -219,14 +218,14 @@ fn is_odd(c: char) -> bool {
     c == '`' || doc::is_hidden(c)
 }
 
-/// Returns the paths of a derive.
+/// Returns the paths of the traits in a `derive` attribute; `None` for any other attribute.
 fn derives_of(attribute: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
     let is_derive = attribute.path().is_ident("derive");
     let paths = is_derive.then(|| attribute.parse_args_with(Punctuated::parse_terminated));
     paths?.ok()
 }
 
-/// Returns whether the derive at the path adds anything to a type that has these derives already.
+/// Returns whether a type with these derives does not have the derive at this path yet.
 fn is_new(path: &Path, derived: &[&str]) -> bool {
     let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
     let is_std = names.len() == 1 || ["std", "core"].contains(&names[0].as_str());

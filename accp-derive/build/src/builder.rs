@@ -31,8 +31,8 @@ use crate::slashed::slashed;
 /// ```
 ///
 /// [`include_file`](crate::include_file) takes several builders, one for each registry. `accp new frames` makes a
-/// crate of frames alone, as `examples/frames` is. `examples/shift` is a second crate with the same registry, which
-/// shares the types of the first crate by [`extern_path`](Self::extern_path).
+/// crate that holds only frames, such as `examples/frames`. `examples/shift` is a second crate with the same
+/// registry. With [`extern_path`](Self::extern_path), it uses the types of the first crate.
 #[derive(Debug, Clone)]
 pub struct Builder {
     registry: Option<PathBuf>,
@@ -77,13 +77,13 @@ impl Builder {
         self
     }
 
-    /// Sets whether the generated text does without `std`; see [`Options::no_std`].
+    /// Sets whether the generated text works without `std`; see [`Options::no_std`].
     pub fn no_std(mut self, yes: bool) -> Self {
         self.options.no_std = yes;
         self
     }
 
-    /// Sets whether the frames name no schema; see [`Options::schemaless`].
+    /// Sets whether the frames are written without the code of their schema; see [`Options::schemaless`].
     pub fn schemaless(mut self, yes: bool) -> Self {
         self.options.schemaless = yes;
         self
@@ -107,9 +107,9 @@ impl Builder {
         self
     }
 
-    /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands
-    /// in the generated text, or the name or the code of a schema for all types of that schema. A
-    /// derive that a type has already is left out there.
+    /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands in the generated
+    /// text, or the name or the code of a schema for all types of that schema. If a type already has a derive, the
+    /// derive is not added again.
     ///
     /// ```
     /// # fn main() -> Result<(), accp_build::Error> {
@@ -135,8 +135,8 @@ impl Builder {
 
     /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, or `.deps` for all fields
     /// of that name. It may be a path of [`type_attribute`](Self::type_attribute) for all fields of these types, or
-    /// such a path with a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name in
-    /// the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
+    /// such a path with a field, as in `ScheduleReq.deps` or `TA.deps`. The path names a field by its Rust name or by
+    /// its name in the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
     ///
     /// # Errors
     /// [`generate`](Self::generate) refuses a text that is not an attribute, and a path that names no field.
@@ -150,7 +150,7 @@ impl Builder {
         self
     }
 
-    /// Gives fields a type of yours. The path is `.amount` for every field of that name, or a path of
+    /// Gives fields your own type. The path is `.amount` for every field of that name, or a path of
     /// [`type_attribute`](Self::type_attribute) and a field, as in `TA.amount`. An optional field holds the type
     /// inside an `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it.
     ///
@@ -173,8 +173,9 @@ impl Builder {
         self
     }
 
-    /// Lets a module of yours convert fields, by its functions `encode` and `decode`. The path is one of
-    /// [`field_type`](Self::field_type). This method does the same as the attribute `#[accp(with = module)]`.
+    /// Lets your own module convert fields, with its functions `encode` and `decode`. The path has the form that
+    /// [`field_type`](Self::field_type) describes. This method does the same as the attribute
+    /// `#[accp(with = module)]`.
     ///
     /// # Errors
     /// As [`field_attribute`](Self::field_attribute).
@@ -184,10 +185,10 @@ impl Builder {
         self.field_attribute(path, attribute)
     }
 
-    /// Puts a type of yours in the place of a generated one, which is then left out. The path is the name of the type
-    /// as it would stand in the generated text, or the name or the code of a schema whose values the type is. Your
-    /// type stands there as you write it, as in `crate::Lab` or `crate::Lab<'a>`. Your type must fit the place of the
-    /// generated type: it derives `AccpFrame`, and every trait that the types around it derive.
+    /// Replaces a generated type by your own type. The path is the name that the generated type would have, or the
+    /// name or the code of a schema, for the type of its values. The generated text leaves the replaced type out, and
+    /// uses your type as you write it here, as in `crate::Lab` or `crate::Lab<'a>`. Your type must derive
+    /// `AccpFrame`, and every trait that the types that contain it derive.
     ///
     /// # Errors
     /// [`generate`](Self::generate) refuses a text that is not a type, and a path that names no type or several
@@ -200,8 +201,8 @@ impl Builder {
     /// Says that another crate has generated a type, with the same registry:
     /// `("ScheduleReq", "::frames::ScheduleReq")`. A module stands for all types of a schema: `("TA", "::frames")`.
     /// The generated text leaves these types out, and its other types hold the types of that crate. So two crates
-    /// with one registry share one set of types. The types of that crate must have a lifetime if the generated types
-    /// would have one.
+    /// with one registry share one set of types. If the left out types would have a lifetime, the types of that crate
+    /// must have one, too.
     ///
     /// ```
     /// # fn main() -> Result<(), accp_build::Error> {
@@ -222,8 +223,8 @@ impl Builder {
         self
     }
 
-    /// Sets the path of the registry for the derive, relative to the folder of the `Cargo.toml` of the crate that
-    /// compiles the text. The default is that of [`registry`](Self::registry).
+    /// Sets the path at which the derive finds the registry, relative to the folder of the `Cargo.toml` of the crate
+    /// that compiles the text. The default is the path that [`registry`](Self::registry) sets.
     pub fn registry_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.registry_path = Some(path.into());
         self
@@ -262,7 +263,7 @@ impl Builder {
         })
     }
 
-    /// Returns a sentence for each standard profile whose name or code the registry takes; see
+    /// Returns a sentence for each standard profile that a schema of the registry replaces; see
     /// [`Registry::replaced`].
     ///
     /// # Errors
@@ -273,8 +274,8 @@ impl Builder {
         said.unwrap_or(Ok(Vec::new()))
     }
 
-    /// Writes the file, and tells Cargo which files it depends on. A profile that the registry
-    /// [replaces](Self::replaced) gives a warning of Cargo.
+    /// Writes the file, and tells Cargo which files it depends on. Cargo prints a warning for each profile that the
+    /// registry [replaces](Self::replaced).
     ///
     /// # Errors
     /// The errors of [`Builder::generate`], and when the file cannot be written. An existing file
@@ -301,17 +302,17 @@ impl Builder {
         &self.out_file
     }
 
-    /// Returns the path of the registry for the derive, if there is a registry.
+    /// Returns the path at which the derive finds the registry; `None` if there is no registry.
     pub(crate) fn place(&self) -> Result<Option<String>, Error> {
         let path = self.registry.as_ref();
         let path = path.map(|path| self.registry_path.as_ref().unwrap_or(path));
         path.map(|path| slashed(path)).transpose()
     }
 
-    /// Returns the paths that the generated text depends on: the path of the registry, and the
-    /// files there. The path of a folder shows files that appear or disappear. Without a registry
-    /// it returns `Cargo.toml`, because without any path Cargo would run the script at every change
-    /// in the crate, and with a path that does not exist at every build.
+    /// Returns the paths that the generated text depends on: the path of the registry, and the files there. Cargo
+    /// watches the path of a folder to notice new and removed files. Without a registry, this is `Cargo.toml`: with
+    /// no path at all, Cargo would run the script at every change in the crate; with a path that does not exist, at
+    /// every build.
     fn inputs(&self) -> Vec<PathBuf> {
         let Some(path) = &self.registry else {
             return vec![PathBuf::from("Cargo.toml")];

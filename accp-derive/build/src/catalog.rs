@@ -12,7 +12,8 @@ use crate::names::{pascal, sanitize, snake};
 use crate::options::Options;
 use crate::overrides::{Overrides, has_lifetime};
 
-/// The types that a generated file uses under these names, besides the derive.
+/// The names of other types that a generated file can use, besides the derive. A generated type must not have such a
+/// name.
 const USED: &[&str] = &[
     "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "String", "Value", "Vec",
 ];
@@ -21,11 +22,11 @@ const USED: &[&str] = &[
 pub(crate) struct Catalog<'r> {
     pub(crate) items: Vec<Item<'r>>,
     registry: &'r Registry,
-    /// The codes of the schemas whose nested struct borrows from the frame.
+    /// The codes of the schemas whose type as a value borrows from the frame.
     borrowing: BTreeSet<&'r str>,
     /// The enum over the frames of all schemas, if there are any.
     pub(crate) any: Option<Ident>,
-    /// Whether no type borrows.
+    /// Whether all types own their texts, so that no type borrows.
     owned: bool,
     /// Whether each union has a variant that keeps the records of other variants.
     open: bool,
@@ -37,8 +38,8 @@ impl<'r> Catalog<'r> {
     /// Finds the types of the registry and names them.
     ///
     /// # Errors
-    /// Every name that gives no Rust name, or the same Rust name as another. Every type of the user whose path names
-    /// nothing.
+    /// Every name of the registry that gives no Rust name, or the same Rust name as another name. Every type of the
+    /// user whose path names nothing.
     pub(crate) fn new(
         registry: &'r Registry,
         any: Option<Ident>,
@@ -108,8 +109,8 @@ impl<'r> Catalog<'r> {
         keeps || members.any(|member| self.field_borrows(owner, schema, member))
     }
 
-    /// Returns whether a field of this type needs a box. Without one the struct of `schema` would
-    /// contain itself.
+    /// Returns whether a field of this type in the struct of `schema` needs a `Box`. Without a `Box`, the struct
+    /// would contain itself.
     pub(crate) fn needs_box(&self, schema: &Schema, ty: &Type) -> bool {
         let mut seen = BTreeSet::new();
         let mut ahead = vec![ty];
@@ -125,13 +126,13 @@ impl<'r> Catalog<'r> {
         false
     }
 
-    /// Returns the struct of the schema with this code, as a value.
+    /// Returns the name of the type for values of the schema with this code.
     pub(crate) fn nested(&self, code: &str) -> Option<&Ident> {
         let is_it = |item: &&Item<'_>| item.schema.code == code && item.is_value();
         self.items.iter().find(is_it).map(|item| &item.ident)
     }
 
-    /// Returns the enum of a field.
+    /// Returns the name of the enum for the values of a field.
     pub(crate) fn enumeration(&self, schema: &Schema, field: &Field) -> Option<&Ident> {
         let is_it = |item: &&Item<'_>| {
             item.schema.code == schema.code
@@ -140,7 +141,7 @@ impl<'r> Catalog<'r> {
         self.items.iter().find(is_it).map(|item| &item.ident)
     }
 
-    /// Runs one round of the search for [`Self::borrowing`]; returns whether the round found more.
+    /// Runs one round of the search for [`Self::borrowing`]. Returns whether the round found another schema.
     fn find_borrowing(&mut self) -> bool {
         let before = self.borrowing.len();
         let nested = self.items.iter().filter_map(|item| {
@@ -223,7 +224,7 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
             let kind = Kind::Nested(members(schema, None, faults));
             add(kind, String::new(), "the struct of the schema".to_owned());
         }
-        // The variant of the enum already stands for the value of the tag.
+        // The tag needs no enum for its values: the variants of the union stand for them.
         let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
         for field in schema.fields.iter().filter(|field| !is_tag(field)) {
             if let Some(variants) = variants(schema, field, faults) {
@@ -239,8 +240,8 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
     list
 }
 
-/// Names every type. If a frame would have the same name as another type, its schema's name goes
-/// before its own.
+/// Names every type. If the name of a frame is also the name of another type, the name of the frame's schema is put
+/// before it.
 fn name<'r>(
     protocol: &Protocol,
     wanted: Vec<Wanted<'r>>,
@@ -289,14 +290,15 @@ fn name<'r>(
     items
 }
 
-/// Returns the identifier of a type; a name that the file uses for another type gets a `_`.
+/// Returns the identifier of a type. If the file uses the name for a type from elsewhere, the identifier gets a `_`
+/// at its end.
 fn type_ident(protocol: &Protocol, name: &str) -> Option<Ident> {
     let is_used = name == protocol.rust.derive || USED.contains(&name);
     let used = if is_used { "_" } else { "" };
     sanitize(&format!("{name}{used}"), 'N')
 }
 
-/// Returns the fields of a frame, or of a schema as a value.
+/// Returns the fields of the struct for a frame, or, without a frame, of the struct for values of the schema.
 fn members<'r>(
     schema: &'r Schema,
     frame: Option<&FrameSpec>,
@@ -423,7 +425,7 @@ struct Faults {
 }
 
 impl Faults {
-    /// Adds a fault only once, even if several structs show it.
+    /// Adds a fault, unless another struct has already caused the same fault.
     fn add(&mut self, pointer: String, message: String, cure: &str) {
         let fault = NameFault {
             file: None,

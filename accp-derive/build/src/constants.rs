@@ -1,4 +1,4 @@
-//! The constants of a generated file: the registry and what identifies it.
+//! The constants of a generated file: the registry as JSON, its version and its hash.
 
 use accp_registry::Registry;
 use proc_macro2::TokenStream;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::doc;
 use crate::error::Error;
 
-/// Returns the version and the hash of the registry.
+/// Returns the constants for the version and the hash of the registry.
 pub(crate) fn constants(registry: &Registry) -> [TokenStream; 2] {
     let version = proc_macro2::Literal::u64_unsuffixed(registry.version);
     let hash = registry.hash().to_string();
@@ -29,10 +29,10 @@ pub(crate) fn constants(registry: &Registry) -> [TokenStream; 2] {
     ]
 }
 
-/// The greatest length of a line of JSON. A longer line stays if it cannot be split.
+/// The greatest length of a line of JSON. Only a line that cannot be split may be longer.
 const LINE: usize = 96;
 
-/// Returns the registry itself, as a raw string.
+/// Returns the constant that holds the registry as JSON, in a raw string.
 pub(crate) fn document(registry: &Registry) -> Result<TokenStream, Error> {
     let mut json = registry.to_json();
     // Without sorting, the order would depend on the serde_json features that other crates enable.
@@ -61,7 +61,8 @@ pub(crate) fn document(registry: &Registry) -> Result<TokenStream, Error> {
     })
 }
 
-/// Appends JSON as a person would write it: a value that fits in the line is not split.
+/// Appends JSON in a form that people can read: only a value that does not fit in the line is split into several
+/// lines.
 fn layout(json: &Value, depth: usize, out: &mut String) {
     let line = out.rfind('\n').map_or(0, |newline| newline + 1);
     let flat = flat(json);

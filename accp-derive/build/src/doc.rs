@@ -28,8 +28,8 @@ pub(crate) fn attributes(paragraphs: &[String]) -> TokenStream {
     out
 }
 
-/// Returns whether a character must not stand unescaped in a source file. rustc refuses a carriage
-/// return in a doc, and characters that change the direction of the text anywhere.
+/// Returns whether a character must not stand unescaped in a source file. rustc refuses a carriage return in a doc
+/// comment. Everywhere in a file, it refuses characters that change the direction of the text.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -59,7 +59,7 @@ pub(crate) fn frames(protocol: &Protocol, schema: &Schema) -> TokenStream {
     attributes(&[prose(schema.doc.as_ref()), what])
 }
 
-/// Returns the doc of the enum over all frames; `open` are the schemas that list none.
+/// Returns the doc of the enum over all frames. `open` has the codes of the schemas that list no frames.
 pub(crate) fn any(protocol: &Protocol, open: &BTreeSet<&str>) -> TokenStream {
     let noun = protocol.noun;
     let open: Vec<String> = open.iter().map(|code| format!("`{code}`")).collect();
@@ -89,8 +89,7 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         (Presence::Default, Some(default)) => {
             let mut default = default.clone();
             default.sort_all_objects();
-            // A field of type `any` holds a null as a value. In all other fields a null means the
-            // default.
+            // In a field of type `any`, null is a value. In all other fields, null means the default.
             let subject = match field.ty {
                 Type::Any => "Absent means",
                 _ => "Absent and `~` mean",
@@ -161,7 +160,8 @@ fn words(ty: &Type, plural: bool) -> String {
     }
 }
 
-/// Returns a code span, with more backticks than any run in the text.
+/// Returns the text as a code span of Markdown. The span has more backticks around it than any run of backticks in
+/// the text.
 fn code(text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
@@ -173,8 +173,8 @@ fn code(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// Returns a doc of the registry, which is plain text, as Markdown: outside of code spans nothing
-/// in it makes a link, a tag or a block of code.
+/// Turns a doc of the registry, which is plain text, into Markdown: escapes everything outside of code spans that
+/// Markdown would take for a link, a tag or a block of code.
 fn prose(doc: Option<&String>) -> String {
     let lines = doc.map_or("", String::as_str).trim().lines().map(|line| {
         let line = line.trim();
@@ -223,7 +223,7 @@ fn escape(text: &str, backticks: bool) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        // rustdoc wants addresses in angle brackets.
+        // rustdoc warns about an address that is not in angle brackets.
         if rest.starts_with("https://") || rest.starts_with("http://") {
             let end = rest.find(|c: char| c.is_whitespace() || "<>()[]`\"',;".contains(c));
             let address = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '!', '?', ':']);

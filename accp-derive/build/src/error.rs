@@ -16,13 +16,13 @@ pub enum Error {
     /// Mistakes in the registry, each with file and line.
     #[error("the registry has mistakes:\n{0}")]
     Registry(#[from] Problems),
-    /// Names of the registry that do not give distinct Rust names.
+    /// Some names of the registry give no Rust name, or the same Rust name.
     #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
     Names(Vec<NameFault>),
-    /// Names of workflows that do not give distinct Rust names.
+    /// Some names of workflows give no Rust name, or the same Rust name.
     #[error("the workflows give no clear Rust names:\n{}", Lines(.0))]
     Workflows(Vec<NameFault>),
-    /// Texts of the user that are not attributes or types, or whose paths name no type or field.
+    /// Some texts of the user are not attributes or types, or their paths name no type or field.
     #[error("the added attributes and types cannot be used:\n{}", Lines(.0))]
     Attributes(Vec<AttributeFault>),
     /// Neither a registry nor the standard profiles were asked for.
@@ -69,7 +69,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// A name of the registry that gives no Rust name, or the same Rust name as another.
+/// A name of the registry that gives no Rust name, or the same Rust name as another name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{} at {pointer}: {message}\n    {cure}", .file.as_deref().unwrap_or("registry"), Place(.position))]
 #[non_exhaustive]
@@ -96,7 +96,7 @@ impl NameFault {
     }
 }
 
-/// `:line:column`, if there is a place.
+/// Writes a place as `:line:column`, and nothing if there is no place.
 struct Place<'p>(&'p Option<Position>);
 
 impl fmt::Display for Place<'_> {
@@ -113,7 +113,7 @@ impl fmt::Display for Place<'_> {
 #[error("`{path}`: {message}\n    {cure}")]
 #[non_exhaustive]
 pub struct AttributeFault {
-    /// The path that the attribute or the type was given with.
+    /// The path that the user gave for the attribute or the type.
     pub path: String,
     /// The fault.
     pub message: String,
@@ -121,7 +121,7 @@ pub struct AttributeFault {
     pub cure: String,
 }
 
-/// One fault on each line.
+/// Writes each fault on its own line.
 struct Lines<'f, T>(&'f [T]);
 
 impl<T: fmt::Display> fmt::Display for Lines<'_, T> {

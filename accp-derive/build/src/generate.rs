@@ -16,12 +16,12 @@ use crate::options::Options;
 /// Returns the Rust source for a registry: its constants, and for each of its frames a struct with
 /// `#[derive(AccpFrame)]`.
 ///
-/// The text depends only on the arguments. Its first line names the command that makes it;
+/// The text depends only on the arguments. The first line names the command that makes the text;
 /// [`check`](crate::check) reads the command there.
 ///
 /// # Errors
 /// When names of the registry do not give distinct Rust names, when the options contradict each other, or when a text
-/// of the user is not an attribute or a type, or its path names nothing.
+/// of the user is not an attribute or a type, or when its path names nothing.
 ///
 /// ```
 /// use accp_build::{Options, generate};
@@ -78,8 +78,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     items.extend(file.any().map(lints::allowed).transpose()?);
 
     let mut sections = file.finish()?;
-    // The derive and the command add the standard profiles, so the registry that peers get
-    // (`REGISTRY_JSON`) has them too.
+    // The derive and the command `accp` add the standard profiles to a registry. So the registry for peers
+    // (`REGISTRY_JSON`) has the profiles, too.
     let whole = (!options.schemaless).then(|| all.clone().with_profiles());
     sections.extend(whole.iter().flat_map(constants));
     sections.extend(items);
@@ -97,7 +97,7 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     Ok(text)
 }
 
-/// Returns the name of the enum over all frames; `None` for frames that name no schema, which have no such enum.
+/// Returns the name of the enum over all frames. `None` if the frames name no schema: then there is no such enum.
 fn any_frame(options: &Options, protocol: &Protocol) -> Result<Option<Ident>, Error> {
     match &options.any_frame {
         _ if options.schemaless => Ok(None),
@@ -109,8 +109,8 @@ fn any_frame(options: &Options, protocol: &Protocol) -> Result<Option<Ident>, Er
     }
 }
 
-/// Returns the registry for frames that do not name their schema: no field has a default, is an addressee or has a
-/// rule, and a type without its own spelling in an untyped place becomes `any`.
+/// Returns the registry for frames that do not name their schema: no field has a default, and no frame has an
+/// addressee or rules. A type becomes `any` if its values cannot be recognised in an untyped place.
 fn untyped(registry: &Registry) -> Result<Registry, Error> {
     fn plain(ty: &Type) -> Type {
         match ty {
@@ -144,7 +144,8 @@ fn untyped(registry: &Registry) -> Result<Registry, Error> {
             field.ty = plain(&field.ty);
             (field.default, field.default_wire) = (None, None);
         }
-        // Only the host of a session looks at the addressee and at the rules, and both want types that are gone here.
+        // The addressee and the rules need fields of types that this registry no longer has. Only the host of a
+        // session uses them, so they can be left out.
         schema.rules = SchemaRules::default();
         schema.frames.iter_mut().for_each(|frame| frame.to = None);
         untyped.register(schema)?;

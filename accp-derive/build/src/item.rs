@@ -15,11 +15,11 @@ pub(crate) enum Kind<'r> {
     Frame(&'r FrameSpec, Vec<Member<'r>>),
     /// The enum over the structs of all frames of a schema.
     Frames,
-    /// The struct of a schema as a value.
+    /// The struct for values of a schema.
     Nested(Vec<Member<'r>>),
-    /// The enum of a union as a value.
+    /// The enum for values of a union.
     Union(Vec<Record<'r>>),
-    /// The enum of a field of type `enum(..)`.
+    /// The enum for the values of a field of type `enum(..)`.
     Enum(&'r Field, Vec<Variant<'r>>),
 }
 
@@ -38,7 +38,7 @@ impl Record<'_> {
 }
 
 impl<'r> Item<'r> {
-    /// Returns the fields of the item, with those of all variants.
+    /// Returns the fields of the item. For a union, these are the fields of all variants.
     pub(crate) fn members(&self) -> Vec<&Member<'r>> {
         match &self.kind {
             Kind::Frame(_, members) | Kind::Nested(members) => members.iter().collect(),
@@ -47,7 +47,7 @@ impl<'r> Item<'r> {
         }
     }
 
-    /// Returns whether the item is a value of its schema.
+    /// Returns whether the item is the type for values of its schema.
     pub(crate) fn is_value(&self) -> bool {
         matches!(self.kind, Kind::Nested(_) | Kind::Union(_))
     }
@@ -60,7 +60,7 @@ pub(crate) struct Member<'r> {
     pub(crate) presence: Presence,
 }
 
-/// The outcome for a frame without the field.
+/// What happens if a frame does not have the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// The frame is refused.

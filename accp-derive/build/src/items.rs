@@ -1,4 +1,4 @@
-//! The types of a generated file as source.
+//! Makes the source of the types in a generated file.
 
 use std::collections::BTreeSet;
 
@@ -49,10 +49,10 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Returns the imports that the types need, after all types were made.
+    /// Returns the imports that the types need. Call this after the source of all types was made.
     ///
     /// # Errors
-    /// The attributes that no type took.
+    /// The attributes whose path names no type or field.
     pub(crate) fn finish(self) -> Result<Vec<TokenStream>, Error> {
         let imports = self.use_items();
         self.attributes.finish()?;
@@ -112,8 +112,8 @@ impl<'f> File<'f> {
         let place = self.place(registry);
         let new = (!self.options.schemaless).then(|| quote!(new));
         let identity = self.attribute(identity.into_iter().chain(new));
-        // The attribute `new` also gives a default to a struct that requires nothing, so `Default`
-        // must not be derived again.
+        // If a struct has no required field, the attribute `new` implements `Default` for it. So the struct must not
+        // derive `Default`, too.
         let requires = |member: &Member<'_>| member.presence == Presence::Required;
         let has_default = !self.options.schemaless && !members.iter().any(requires);
         let given: &[&str] = if has_default { &["Default"] } else { &[] };
@@ -188,8 +188,8 @@ impl<'f> File<'f> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema, the derive cannot look up a field's own abbreviation. So `rename`
-        // gives the abbreviation.
+        // Without a schema, the derive cannot look up an abbreviation that the registry gives to a field. So `rename`
+        // states it.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short
@@ -265,7 +265,7 @@ impl<'f> File<'f> {
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
         let mut derived = vec!["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
-        // An open enumeration has a variant with a `String`, which is not `Copy`.
+        // An open enum has a variant with a `String`, so it cannot be `Copy`.
         derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
         let other = self.options.open_enums.then(|| {
@@ -297,7 +297,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Returns the variant that takes other values, under a name that no value has.
+    /// Returns the variant for all other values. Its name differs from the names of all listed values.
     fn other(&self, taken: &[&Ident], doc: &TokenStream, ty: &TokenStream) -> TokenStream {
         let is_free = |name: &String| taken.iter().all(|ident| **ident != name);
         let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
@@ -325,7 +325,7 @@ impl<'f> File<'f> {
     }
 
     /// Returns the derives of a type, and the attributes that the user adds. `given` names the traits that the type
-    /// has without a derive.
+    /// implements without a derive.
     fn head(
         &mut self,
         ident: &Ident,
@@ -355,7 +355,7 @@ impl<'f> File<'f> {
                 quote!(Vec<u8>)
             }
             Type::Formatted(format) => {
-                // A schema may have the name of one of these types, so only their module is imported.
+                // A schema may have the same name as one of these types. So the text imports only their module.
                 self.uses.runtime.insert("formats");
                 let name = Ident::new(&pascal(format.word()), Span::call_site());
                 let lifetime = if self.options.owned {
@@ -416,7 +416,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Notes the use of a type of the prelude, which needs an import only if the text does without `std`.
+    /// Notes that the text uses a type of the prelude. Only a text without `std` has to import it.
     fn prelude(&mut self, path: &'static str) {
         if self.is_no_std() {
             self.uses.alloc.insert(path);

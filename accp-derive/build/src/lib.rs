@@ -1,9 +1,9 @@
-//! Rust source from registry JSON: the one engine behind `build.rs`, `accp generate` and its
-//! `--check`.
+//! Generates Rust source from registry JSON. Build scripts, `accp generate` and `accp generate --check` all use this
+//! crate.
 //!
-//! [`Builder`] is for build scripts, and [`include_file`] for those with several registries. [`generate`],
-//! [`write()`] and [`check`] are their parts, for programs that already have a registry. With feature `aacp`, `generate_workflows` does the same for
-//! the workflows of AACP.
+//! [`Builder`] is for build scripts, and [`include_file`] for build scripts with several registries. [`generate`],
+//! [`write()`] and [`check`] are for programs that already have a registry. With feature `aacp`, `generate_workflows`
+//! does the same for the workflows of AACP.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attributes;

@@ -1,12 +1,12 @@
-//! Lints about things that the registry decides: words in its prose, and the names and sizes of its types. A generated item
-//! allows the lints that it would break.
+//! Lints about texts that come from the registry, not from the generator: the words of docs, and the names and sizes
+//! of types. A generated item gets an `allow` attribute for the lints that it would break.
 
 use accp_registry::words;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 use syn::{Field, Fields, Ident, Item, Type};
 
-/// Returns the item with an attribute that allows the lints that its documentation, names and sizes would break.
+/// Returns the item with an `allow` attribute for the lints that its documentation, names and sizes would break.
 pub(crate) fn allowed(item: TokenStream) -> Result<TokenStream, syn::Error> {
     let lints = lints(&syn::parse2(item.clone())?, &item);
     Ok(if lints.is_empty() {
@@ -46,7 +46,7 @@ fn lints(item: &Item, tokens: &TokenStream) -> Vec<Ident> {
                 lints.push("enum_variant_names");
             }
             // Clippy warns about a variant that is much larger than the others. A variant that holds only texts is
-            // not that large.
+            // not large enough for this.
             let is_text = |field: &Field| matches!(&field.ty, Type::Path(path) if path.path.is_ident("String"));
             let holds = |fields: &Fields| fields.iter().any(|field| !is_text(field));
             if item.variants.len() > 1 && item.variants.iter().any(|variant| holds(&variant.fields))
@@ -60,7 +60,8 @@ fn lints(item: &Item, tokens: &TokenStream) -> Vec<Ident> {
     lints.iter().map(|name| Ident::new(name, span)).collect()
 }
 
-/// Returns whether all names begin or end with the same word, or one name begins or ends with the words of the type.
+/// Returns whether all names begin or end with the same word, or whether one of the names begins or ends with the
+/// words of the type's name.
 fn are_alike<'n>(of: &Ident, names: impl Iterator<Item = &'n Ident>) -> bool {
     let split = |name: &Ident| -> Vec<String> {
         words(&name.to_string())
@@ -100,8 +101,9 @@ fn outside_of_code(line: &str) -> impl Iterator<Item = &str> {
     parts.flat_map(str::split_whitespace)
 }
 
-/// Returns whether the lint could take a word for code or a bare address: the word has a mark of code, or a capital
-/// inside and a small letter. The lint knows some of these words as names and would accept them.
+/// Returns whether Clippy could take a word for code or for a bare address: the word holds characters that are
+/// typical of code, or a small letter and a capital after its first letter. Clippy accepts some of these words,
+/// because it knows them as names.
 fn is_code_word(word: &str) -> bool {
     let word = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let is_camel =

@@ -7,8 +7,9 @@ use crate::builder::Builder;
 use crate::error::Error;
 use crate::file::write;
 
-/// Compiles builders, and writes one file beside theirs that includes them all. Each is a public module with the name
-/// of its file: [`out_file("bank.rs")`](Builder::out_file) gives `pub mod bank`.
+/// Runs [`compile`](Builder::compile) for each builder, and writes one more file in the same folder, which includes
+/// the files of all builders. Each included file is a public module with the name of the file:
+/// [`out_file("bank.rs")`](Builder::out_file) gives `pub mod bank`.
 ///
 /// In `build.rs`, for two registries:
 ///
@@ -88,7 +89,8 @@ fn fault(file: &Path, message: &str) -> Result<(), Error> {
     })
 }
 
-/// Returns the name of the module that a file is, as in `mod bank;` for `bank.rs`.
+/// Returns the name of the module for a file: `bank` for `bank.rs`. `None` if the name of the file cannot be the name
+/// of a module.
 fn module(file: &Path) -> Option<&str> {
     let name = file.file_name().filter(|name| *name == file.as_os_str())?;
     let module = name.to_str()?.strip_suffix(".rs")?;
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(read("own.rs"), own.generate().unwrap());
         assert_eq!(read("standard.rs"), standard.generate().unwrap());
 
-        // A mistake in one registry leaves the file as it was.
+        // If a registry has a mistake, the file is unchanged.
         fs::write(&registry, "{").unwrap();
         assert!(include_file("frames.rs", &[own]).is_err());
         assert!(read("frames.rs").contains("pub mod standard"));

@@ -1,29 +1,28 @@
-//! The inputs of the generated text besides the registry.
+//! The options for generating Rust source from a registry.
 
 use accp_registry::{ACCP, Protocol};
 
-/// The inputs of the generated text besides the registry.
+/// What the generated text depends on, in addition to the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
-    /// The place where the derive finds the registry: a path, absolute or relative to the folder of
-    /// the `Cargo.toml` of the crate that compiles the text. `None` when the only registry is that
-    /// of the standard profiles, which the derive knows.
+    /// The path at which the derive finds the registry, absolute or relative to the folder of the `Cargo.toml` of the
+    /// crate that compiles the text. `None` if there are only the standard profiles, which the derive knows.
     pub registry: Option<String>,
-    /// Whether to generate the standard profiles too, if the registry does not define them itself.
-    /// They are available, already generated, in `accp_runtime::profiles`.
+    /// Whether to generate the standard profiles too, if the registry does not define them itself. The module
+    /// `accp_runtime::profiles` already has their types.
     pub standard_profiles: bool,
     /// The path of the runtime crate: `accp_runtime`.
     pub runtime: String,
-    /// Whether the text uses `alloc` instead of `std`, as the runtime's own text does (runtime
-    /// `crate`). The crate that compiles the text must say `extern crate alloc;`.
+    /// Whether the text uses `alloc` instead of `std`. If the runtime path is `crate`, the text always uses `alloc`.
+    /// The crate that compiles the text must say `extern crate alloc;`.
     pub no_std: bool,
-    /// Whether the frames name no schema, like the control frames of a session. Their fields stand
-    /// in untyped places, and the text has neither the constants of the registry nor its JSON.
+    /// Whether the frames name no schema, like the control frames of a session. A reader of such a frame does not
+    /// know the types of its fields. The text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
     /// Whether each enum has one more variant, for the values that the registry does not list: `Other(String)`, or
-    /// `Unknown(String)` where the registry has the value `other`. Such a value is written as it was read. The enum
-    /// of a union gets such a variant with a `Map`, which holds the whole record.
+    /// `Unknown(String)` where the registry has the value `other`. Such a value is written in the same way as it was
+    /// read. The enum of a union gets such a variant with a `Map`, which holds the whole record.
     pub open_enums: bool,
     /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and `Value<'static>`.
     /// Such a frame can cross threads and be a field of any struct, but reading it copies its texts.
@@ -33,7 +32,7 @@ pub struct Options {
     /// Attributes for types, each with the path of the types that get it; see
     /// [`Builder::type_attribute`](crate::Builder::type_attribute).
     pub type_attributes: Vec<(String, String)>,
-    /// Attributes for fields and variants, each with the path of those that get it; see
+    /// Attributes for fields and variants, each with the path of the fields or variants that get it; see
     /// [`Builder::field_attribute`](crate::Builder::field_attribute).
     pub field_attributes: Vec<(String, String)>,
     /// Types for fields, each with the path of the fields that have it; see
@@ -102,7 +101,7 @@ impl Options {
     }
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word in quotes for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

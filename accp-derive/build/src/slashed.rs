@@ -1,10 +1,10 @@
-//! Paths as they stand in source files.
+//! Writes paths for source files.
 
 use std::path::{Component, Path};
 
 use crate::error::Error;
 
-/// Returns the path as it stands in source files: the same on every system.
+/// Returns the path as a source file has it: with the same separators on every system.
 pub(crate) fn slashed(path: &Path) -> Result<String, Error> {
     let Some(text) = path.to_str() else {
         return Err(Error::Path(path.to_owned()));

@@ -1,4 +1,5 @@
-//! Properties of the text for every registry, and the errors for names without a Rust name.
+//! Tests of properties that the generated text has for every registry, and of the errors for names without a Rust
+//! name.
 
 use std::fmt::Write as _;
 
@@ -25,7 +26,7 @@ fn faults(schemas: &str) -> String {
     generate(&registry, &options()).unwrap_err().to_string()
 }
 
-/// The variant for other values has a name that no value has.
+/// The variant for other values must not have the name of a listed value.
 #[test]
 fn open_enums() {
     let text = |values: &str| {
@@ -201,7 +202,7 @@ fn the_profiles_stand_beside_the_own_schemas() {
     let text = generate(&registry, &options).unwrap();
     assert!(text.contains("pub struct Mine {}"));
     assert!(text.contains("pub struct ScheduleReq<'a> {"));
-    // The registry's own CH replaces the standard one.
+    // The registry's own schema CH replaces the standard profile CH.
     assert!(text.contains("pub struct ChatMessage<'a> {") && !text.contains("ChatReq"));
     assert!(text.contains("pub const REGISTRY_VERSION: u64 = 4;"));
     let all = registry.with_profiles();
@@ -242,7 +243,7 @@ fn any_type() -> impl Strategy<Value = String> {
 const NAME: &str = "[A-Z]?[a-z][a-zA-Z0-9]{0,3}(_[a-z]{1,3})?";
 
 prop_compose! {
-    /// Returns a schema and its name. The numbers keep names apart.
+    /// Returns a schema and its name. The number makes the names of two schemas different.
     fn schema(number: usize)(
         name in NAME,
         doc in r"[\PC\u{202e}\r\n`~]{0,20}",
@@ -286,7 +287,7 @@ prop_compose! {
     }
 }
 
-/// Returns a registry of two schemas that may nest each other and themselves, but not without end.
+/// Returns a registry of two schemas. Each may contain itself or the other schema, as long as records can end.
 fn registry() -> impl Strategy<Value = Registry> {
     (schema(0), schema(1)).prop_filter_map("records without end", |(a, b)| {
         let schemas: Value = [a, b].into_iter().collect();
@@ -301,8 +302,8 @@ fn registry() -> impl Strategy<Value = Registry> {
 }
 
 proptest! {
-    /// Every item must have a doc, no line may break out of a doc, the registry must come back, and
-    /// the file must import exactly the names that it uses.
+    /// Every item must have a doc, and no text of a doc may become code. The constant must hold the registry
+    /// unchanged. The file must import exactly the names that it uses.
     #[test]
     fn the_text_is_whole(registry in registry()) {
         let text = generate(&registry, &options()).unwrap();
@@ -357,8 +358,8 @@ fn undocumented(text: &str) -> String {
     missing
 }
 
-/// The names, the attributes and the runtime must be those of the given protocol, here one unlike
-/// ACCP.
+/// The text must have the names, the attributes and the runtime of the given protocol. Here this is a protocol that
+/// differs from ACCP.
 #[test]
 fn another_protocol_has_its_own_names() {
     let registry = Registry::standard_of(&accp_registry::testing::TOY);

@@ -1,4 +1,4 @@
-//! The workflows of AACP as Rust source: a module for each workflow, and a struct for each hop.
+//! Generates Rust source from workflows of AACP: a module for each workflow, and a struct for each hop.
 
 mod hop;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, NameFault};
 use crate::names::{sanitize, snake};
 use hop::hop;
 
-/// The inputs of the generated text besides the workflows.
+/// What the generated text depends on, in addition to the workflows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowOptions {
     /// The file of the workflow, as the command names it; `None` for the standard workflows.
@@ -60,10 +60,10 @@ impl WorkflowOptions {
 
 /// Returns the Rust source for workflows: a module for each, with a struct for each hop that derives `AacpPacket`.
 /// The function `new` of a struct takes the parameters without a default, and returns the packet that the workflow
-/// makes of them. A program may then set a field to another value, which is sent as it is: only `new` rewrites
-/// values. Nothing checks that a number is a number.
+/// makes of them. A program may then set a field to another value. That value is sent unchanged, because only `new`
+/// rewrites values. Nothing checks that the value of a numeric field is a number.
 ///
-/// The text depends only on the arguments. Its first line names the command that makes it;
+/// The text depends only on the arguments. The first line names the command that makes the text;
 /// [`check`](crate::check) reads the command there.
 ///
 /// # Errors
@@ -143,7 +143,8 @@ pub fn generate_workflows(
     }
 }
 
-/// Returns the identifier for a name; `None` if the name gives none, or the identifier is taken.
+/// Returns the identifier for a name, and adds it to `taken`; `None` if the name gives no identifier, or another name
+/// already has it.
 fn unique(
     taken: &mut Vec<proc_macro2::Ident>,
     name: &str,
@@ -154,7 +155,7 @@ fn unique(
     Some(ident)
 }
 
-/// Returns the fault of a name without a Rust name, or with the same Rust name as another one.
+/// Returns the error for a name that gives no Rust name, or the same Rust name as another name.
 fn fault(pointer: &str, name: &str) -> NameFault {
     NameFault {
         file: None,
@@ -165,7 +166,7 @@ fn fault(pointer: &str, name: &str) -> NameFault {
     }
 }
 
-/// Returns a text as a sentence.
+/// Returns a text with a full stop at its end.
 fn sentence(text: &str) -> String {
     let end = if text.is_empty() || text.ends_with('.') {
         ""

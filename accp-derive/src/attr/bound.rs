@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 /// The predicates of a where clause.
 pub(crate) type Predicates = Vec<TokenStream>;
 
-/// The bounds of `#[accp(bound = "..")]`, for each direction that has them.
+/// The bounds of `#[accp(bound = "..")]`, for each direction; `None` for a direction without such bounds.
 #[derive(Default)]
 pub(crate) struct Bound {
     pub(crate) encode: Option<Predicates>,
@@ -13,7 +13,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Stores the predicates for these directions. Returns false if a direction has some already.
+    /// Stores the predicates for these directions. Returns false if a direction already has bounds.
     pub(super) fn put(&mut self, ways: &[&str], predicates: &Predicates) -> bool {
         let mut is_free = true;
         for way in ways {

@@ -1,8 +1,8 @@
-//! The case of names: `rename_all`.
+//! The case of names that the attribute `rename_all` sets.
 
 use accp_registry::{nearest, words};
 
-/// A case that names are written in.
+/// A way to write names: with capitals, underscores or hyphens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
     Lower,
@@ -15,7 +15,7 @@ pub(crate) enum Case {
     ScreamingKebab,
 }
 
-/// Every case, with its name written in this case.
+/// All cases, with their names. Each name is written in its own case.
 const CASES: [(&str, Case); 8] = [
     ("lowercase", Case::Lower),
     ("UPPERCASE", Case::Upper),
@@ -31,7 +31,7 @@ impl Case {
     /// Returns the case with this name.
     ///
     /// # Errors
-    /// The names that exist, with the nearest.
+    /// A message with all names, and the name that was probably meant.
     pub(super) fn named(name: &str) -> Result<Self, String> {
         if let Some((_, case)) = CASES.iter().find(|(other, _)| *other == name) {
             return Ok(*case);

@@ -1,4 +1,4 @@
-//! The words inside `#[accp(..)]`.
+//! Parses the items inside `#[accp(..)]`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -56,8 +56,8 @@ impl Parse for Items {
 }
 
 impl Item {
-    /// Reads up to a comma, or to the place where a comma is missing: after an identifier, a text or a group, none of
-    /// these can follow without a comma.
+    /// Reads up to a comma, or up to the place where a comma is missing: between two parts that are each an
+    /// identifier, a text or a group.
     fn parse(input: ParseStream<'_>, is_name: bool) -> syn::Result<Self> {
         if !is_name {
             let (mut odd, mut last) = (TokenStream::new(), None);
@@ -96,7 +96,7 @@ impl Item {
         })
     }
 
-    /// Puts a text in its slot; returns false when the slot is taken.
+    /// Puts the text of the item into its slot. Returns false if the slot already has a text.
     pub(super) fn text(&self, cx: &Ctxt, slot: &mut Option<LitStr>) -> bool {
         let text = syn::parse2::<LitStr>(self.value.clone());
         let plain = self.plain();
@@ -122,7 +122,7 @@ impl Item {
         fill(slot, self.name.clone())
     }
 
-    /// Puts the case of names in its slot.
+    /// Puts the case of names into its slot. Returns false if the slot already has a case.
     pub(super) fn case(&self, cx: &Ctxt, slot: &mut Option<Case>) -> bool {
         let mut text = None;
         self.text(cx, &mut text);
@@ -197,7 +197,8 @@ impl Item {
         true
     }
 
-    /// Returns the text that a value probably means: `b"req"`, `'c'` and `OP` are not strings.
+    /// Returns the text that the user probably meant by a value that is not a string, such as `b"req"`, `'c'` or
+    /// `OP`.
     fn plain(&self) -> Option<String> {
         let mut trees = self.value.clone().into_iter();
         let (Some(tree), None) = (trees.next(), trees.next()) else {
@@ -213,7 +214,7 @@ impl Item {
         (!inner.is_empty() && inner.chars().all(is_plain)).then(|| inner.to_owned())
     }
 
-    /// Returns the value, if there is one, or the name.
+    /// Returns the tokens for an error about the item: its value, or its name if it has no value.
     fn fault(&self) -> TokenStream {
         let name = &self.name;
         if self.value.is_empty() {
@@ -231,8 +232,8 @@ fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     while !input.is_empty() && !input.peek(Token![,]) {
         let tree = input.fork().parse::<TokenTree>()?;
         let is_operand = !matches!(tree, TokenTree::Punct(_));
-        // A group belongs to the token before it: `f(x)` and `m!{}` are one value each. A later
-        // check refuses them.
+        // A group belongs to the token before it: `f(x)` and `m!{}` are each one value. A later check refuses such
+        // values.
         if is_whole && is_operand && !matches!(tree, TokenTree::Group(_)) {
             break;
         }
@@ -242,7 +243,7 @@ fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(value)
 }
 
-/// Returns tokens as a user writes them, shortened.
+/// Returns tokens in the spelling of a user, shortened.
 fn shown(tokens: &TokenStream) -> String {
     const LONGEST: usize = 40;
     let text = tokens.to_string().replace(" :: ", "::");
@@ -252,7 +253,7 @@ fn shown(tokens: &TokenStream) -> String {
     }
 }
 
-/// Reads the text of a where clause.
+/// Parses the predicates in the text of a where clause. `None` after a mistake, which is reported.
 fn predicates(cx: &Ctxt, text: &LitStr) -> Option<Predicates> {
     let parse = Punctuated::<WherePredicate, Token![,]>::parse_terminated;
     match text.parse_with(parse) {
@@ -267,7 +268,7 @@ fn predicates(cx: &Ctxt, text: &LitStr) -> Option<Predicates> {
     }
 }
 
-/// Keeps the first value; returns false when there already is one.
+/// Puts a value into an empty slot. Returns false if the slot already has a value, which stays.
 fn fill<T>(slot: &mut Option<T>, value: T) -> bool {
     let is_free = slot.is_none();
     slot.get_or_insert(value);

@@ -1,4 +1,4 @@
-//! The rules for aliases: keys that are read as a field, and never written.
+//! The rules for aliases: keys that a reader accepts for a field, and that no writer writes.
 
 use accp_registry::Schema;
 use syn::LitStr;
@@ -8,8 +8,8 @@ use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Member, Role, Wire};
 
-/// Checks the aliases of all fields. Under a schema, the registry declares the aliases. Without a schema, the
-/// attributes declare them, and this function gives them to the fields.
+/// Checks the aliases of all fields. With a schema, the registry declares the aliases. Without a schema, the
+/// attributes declare them, and this function adds them to the fields.
 pub(super) fn check(cx: &Ctxt, members: &mut [Member<'_>], scope: FieldScope<'_>) {
     for at in 0..members.len() {
         let field = members[at].field;
@@ -61,7 +61,7 @@ fn declared(cx: &Ctxt, alias: &LitStr, wire: &Wire, schema: &Schema) {
     cx.error(alias, message);
 }
 
-/// Checks an alias of a field without a schema, and gives it to the field.
+/// Checks an alias of a field without a schema, and adds the alias to the field.
 fn undeclared(
     cx: &Ctxt,
     alias: &LitStr,
@@ -97,8 +97,8 @@ fn undeclared(
     }
 }
 
-/// Adds the standard abbreviation of each alias, because a peer that knew the field under the old name wrote the
-/// abbreviation.
+/// Adds the standard abbreviation of each alias as an alias. An alias may be the old name of the field, and a peer
+/// that knew the field by that name wrote its abbreviation.
 fn implied(cx: &Ctxt, members: &mut [Member<'_>]) {
     for at in 0..members.len() {
         let aliases = match &members[at].role {

@@ -9,11 +9,11 @@ use crate::ast::Input;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Fields, Member, Role};
 
-/// Methods that every item has, or that it usually derives. A setter of this name would hide the
+/// The names of methods that every item has, or that most items derive. A setter with such a name would hide the
 /// method.
 const TAKEN: [&str; 5] = ["new", "into_owned", "default", "clone", "into"];
 
-/// Returns whether the constructor takes the field: it is never absent and has no default.
+/// Returns whether the constructor takes the field, because the field is never absent and has no default.
 pub(crate) fn is_argument(member: &Member<'_>) -> bool {
     match &member.role {
         Role::Wire(wire) => wire.default.is_none() && types::optional(member.field.ty).is_none(),
@@ -21,8 +21,7 @@ pub(crate) fn is_argument(member: &Member<'_>) -> bool {
     }
 }
 
-/// Returns the name of the setter of a field: `with_` stands before a name that would hide another
-/// method.
+/// Returns the name of the setter of a field: a name that would hide another method gets `with_` before it.
 pub(crate) fn setter(field: &Ident) -> Ident {
     let name = field.unraw().to_string();
     if TAKEN.contains(&name.as_str()) {
@@ -32,7 +31,7 @@ pub(crate) fn setter(field: &Ident) -> Ident {
     }
 }
 
-/// Checks that a constructor can be written: each setter has a name of its own.
+/// Checks that a constructor can be written: no two setters may have the same name.
 pub(super) fn constructor(cx: &Ctxt, input: &Input<'_>, fields: &Fields<'_>) {
     if input.attrs.new.is_none() {
         return;

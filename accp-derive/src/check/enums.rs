@@ -1,4 +1,4 @@
-//! The rules for enums: an enumeration, or a choice of frames.
+//! The rules for enums: enumerations, and enums whose variants are frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ use crate::attr::identity;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Arm, ArmContent, Choice};
 
-/// Returns whether the variants are values, and not frames: all are without data, except the variant that takes other
-/// texts.
+/// Returns whether the variants are values, and not frames: all variants are without data, except the variant with
+/// the attribute `other`.
 pub(super) fn is_enumeration(variants: &[Variant<'_>]) -> bool {
     let mut values = variants.iter();
     values.all(|variant| matches!(variant.content, Content::Unit) || variant.attrs.other.is_some())
 }
 
-/// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has. Returns also the
-/// variant that takes other texts.
+/// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has. Returns the
+/// variants, and the variant with the attribute `other`.
 pub(super) fn enumeration<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -81,10 +81,10 @@ pub(super) fn enumeration<'a>(
     (choices, other)
 }
 
-/// The values that the variant marked with `other` takes.
+/// The kind of values that the variant with the attribute `other` takes, for the check and its errors.
 pub(super) struct Others {
     noun: &'static str,
-    /// The type that the variant holds, and the same type with its lifetime.
+    /// The name of the type that the variant holds: without its lifetime, and with it.
     ty: [&'static str; 2],
 }
 
@@ -146,7 +146,7 @@ pub(super) fn takes_others<'a>(
     }
 }
 
-/// Refuses an enum with data for a protocol whose messages each have one type.
+/// Reports variants with data, for a protocol in which an enum cannot hold messages.
 pub(super) fn no_message(cx: &Ctxt, variants: &[Variant<'_>]) {
     let noun = cx.protocol.noun;
     for variant in variants {
@@ -157,7 +157,8 @@ pub(super) fn no_message(cx: &Ctxt, variants: &[Variant<'_>]) {
     }
 }
 
-/// Checks a spelling: a registry's `enum(..)` can hold it, and no other variant has it.
+/// Checks the name or symbol of a variant: an `enum(..)` of a registry must be able to hold it, and no other variant
+/// may have it.
 fn spelling(
     cx: &Ctxt,
     text: &str,
@@ -193,7 +194,7 @@ pub(super) fn snake_case(name: &str) -> String {
     parts.collect::<Vec<_>>().join("_").to_ascii_lowercase()
 }
 
-/// Checks an enum of frames: each variant holds a frame type, or is a frame with fields.
+/// Checks an enum of frames: each variant must hold the type of a frame, or be a frame with its own fields.
 pub(super) fn frames<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -209,8 +210,8 @@ pub(super) fn frames<'a>(
     Some(arms)
 }
 
-/// Refuses a variant that has the same head and schema as an earlier one: its frames would be read as the earlier
-/// variant.
+/// Reports a variant that has the same head and schema as an earlier variant: a reader would read its frames as the
+/// earlier variant.
 fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
     let mut taken = BTreeMap::new();
     for arm in arms {
@@ -231,7 +232,7 @@ fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
             "`{title}`{of} is the variant `{other}` already, so `{ident}` would never be read: \
              give it another {last}, or put its fields into `{other}`"
         );
-        // The frames of a schema differ in the last word, so the error points to that word.
+        // Most frames of a schema differ only in the last word of their head, so the error points to that word.
         let word = arm.variant.attrs.head.iter().flatten().next_back();
         cx.error(word, message);
         taken.insert((&frame.head, &frame.fields.schema), other);

@@ -39,8 +39,7 @@ pub(super) fn fields<'a>(
         }
     }
     aliases::check(cx, &mut members, scope);
-    // A field with a mistake in its attribute may be the field that seems to be missing, so no
-    // second error follows.
+    // The field that seems to be missing may be a field with a mistake in its attribute, so no second error follows.
     if !is_faulty {
         required(cx, owner, &members, &meant, scope);
         common(cx, owner, &members);
@@ -103,8 +102,8 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// Returns the role of a field. When the registry does not have the field, the mistake is reported,
-/// and the error holds the name that was probably meant.
+/// Returns the role of a field. If the registry does not have the field, reports the mistake, and returns the name
+/// that was probably meant as the error.
 fn role(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Result<Role, Option<String>> {
     if field.attrs.skip.is_some() {
         return Ok(Role::Skip);
@@ -169,8 +168,8 @@ fn no_default(cx: &Ctxt, name: &str, schema: &Schema, scope: FieldScope<'_>) -> 
     }
 }
 
-/// Returns a field without a schema. Its name may be any key of the grammar; in a frame, the name is abbreviated as
-/// in the draft (section 4.2).
+/// Returns the wire form of a field without a schema. The name may be any key of the grammar. In a frame, the key is
+/// the standard abbreviation of the name, if there is one (draft section 4.2).
 fn undeclared(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Option<Wire> {
     let name = field.name();
     if let Some(flag) = &field.attrs.default {
@@ -213,7 +212,7 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Option<Wir
     })
 }
 
-/// Checks that the Rust type holds the registry type, if both are known here.
+/// Checks that the Rust type of a field can hold its registry type, if the derive knows both types.
 fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
     let wire = match role {
         Role::Wire(wire) => wire,
@@ -265,7 +264,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
     cx.error(ty, message);
 }
 
-/// Refuses well-known types that cannot take the params without a field.
+/// Reports a well-known type that cannot take the params of a `flatten` field.
 fn takes_params(cx: &Ctxt, field: &Field<'_>) {
     if cx.protocol.is_text() {
         if types::no_pairs(field.ty) {
@@ -310,7 +309,7 @@ fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) 
     cx.error(field.ty, message);
 }
 
-/// Checks that each key has one field, and that one field at most takes the unknown keys.
+/// Checks that no other field has the same key, and that at most one field takes unknown keys.
 fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     for other in before {
         match (role, &other.role) {
@@ -335,7 +334,8 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     }
 }
 
-/// Checks that the struct has every required field, or a misspelt field that was `meant` to be the required one.
+/// Checks that the struct has every required field. A required field in `meant` counts as present: the struct has a
+/// misspelt field that was probably meant to be this field.
 fn required(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -372,7 +372,7 @@ fn common(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     }
 }
 
-/// Returns the fields that every message has and that the struct leaves to the writer.
+/// Returns the fields that every message has, but the struct does not have. A writer fills them in.
 fn filled(protocol: &Protocol, members: &[Member<'_>]) -> Vec<Filled> {
     let common = protocol.common.iter().enumerate();
     let free = common.filter(|(_, field)| !has(members, field.key));
@@ -393,7 +393,7 @@ fn has(members: &[Member<'_>], key: &str) -> bool {
     members.any(|member| matches!(&member.role, Role::Wire(wire) if wire.key == key))
 }
 
-/// Checks that unknown params are not both kept and refused.
+/// Checks that the struct does not both keep unknown params (`flatten`) and refuse them (`deny_unknown_fields`).
 fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     let flatten = members
         .iter()
@@ -405,9 +405,9 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     }
 }
 
-/// Returns the order of the members on the wire. The members of a frame with a schema follow the schema, because one
-/// message has one text. The members of a packet follow the struct, after the fields that every message has. All
-/// other members ascend by key.
+/// Returns the order of the members on the wire. The members of a frame with a schema are in the order of the schema,
+/// so that the same message always has the same text. In a packet, the fields that every message has come first, and
+/// the other members are in the order of the struct. All other members are sorted by key.
 fn order(protocol: &Protocol, members: &[Member<'_>], scope: FieldScope<'_>) -> Vec<usize> {
     let mut order: Vec<(usize, &Wire)> = members
         .iter()
@@ -429,7 +429,7 @@ fn order(protocol: &Protocol, members: &[Member<'_>], scope: FieldScope<'_>) -> 
     order.into_iter().map(|(at, _)| at).collect()
 }
 
-/// Returns every name that has a meaning in the schema, or in the struct without one.
+/// Returns every name that the schema knows. Without a schema, returns every name that the struct knows.
 fn known(members: &[Member<'_>], schema: Option<&Schema>) -> Vec<String> {
     let mut names = Vec::new();
     match schema {

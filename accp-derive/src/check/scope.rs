@@ -1,14 +1,14 @@
-//! The schema and the frame that the fields of an item belong to.
+//! The schema and the frame to which the fields of an item belong.
 
 use accp_registry::{Field as Spec, Protocol, Schema};
 
 use crate::resolved::Wire;
 
-/// The schema and the head that fields are checked against.
+/// The schema and the head against which fields are checked.
 #[derive(Clone, Copy)]
 pub(super) struct FieldScope<'r> {
     pub(super) schema: Option<&'r Schema>,
-    /// Empty in a nested struct.
+    /// The words of the head; empty in a nested struct.
     pub(super) head: &'r [String],
 }
 

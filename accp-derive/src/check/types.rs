@@ -1,5 +1,5 @@
-//! Well-known Rust types that cannot hold a registry type. The derive reports these types once, in the words of the
-//! registry. The compiler checks all other types by their traits.
+//! Finds well-known Rust types that cannot hold a registry type. The derive reports such a type with one clear error.
+//! The compiler checks all other types by their traits.
 
 use accp_registry::{Format, Protocol, Type};
 use quote::ToTokens as _;
@@ -7,12 +7,12 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use crate::ctxt::Ctxt;
 
-/// Returns the part of the type that cannot hold its part of the registry type. A part that is an
-/// `Option` is an item of a list or of a map, which is never null.
+/// Returns the part of a Rust type that cannot hold its part of the registry type. `None` if all parts can. An
+/// `Option` inside a list or a map cannot hold an item, because items are never null.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
         RustType::Path(path) => path,
-        // Decoding cannot make a value of these types.
+        // A decoder cannot make values of these types.
         RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => return Some((ty, of)),
         _ => return None,
     };
@@ -58,7 +58,7 @@ fn misfit_item<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t 
     }
 }
 
-/// Refuses a well-known type that no field can hold, inside a transparent struct.
+/// Reports a transparent struct with a well-known type that no field can hold.
 pub(super) fn check_value_type(cx: &Ctxt, ty: &RustType) {
     if cx.protocol.is_text() {
         return;
@@ -74,7 +74,7 @@ pub(super) fn check_value_type(cx: &Ctxt, ty: &RustType) {
     cx.error(ty, format!("`{}` cannot travel; use {cure}", shown(ty)));
 }
 
-/// Returns the words for types that hold the text of a `&str`.
+/// If the type is `&str`, returns a text for an error: the types that can hold the text instead.
 pub(super) fn text_holders(ty: &RustType) -> Option<String> {
     let RustType::Reference(reference) = ty else {
         return None;
@@ -86,11 +86,11 @@ pub(super) fn text_holders(ty: &RustType) -> Option<String> {
     is_str.then(|| format!("`Cow<{lifetime}, str>` or `String`"))
 }
 
-/// The words for Rust types that hold a text.
+/// A text for errors: the Rust types that can hold the text of a packet's field.
 pub(super) const TEXT_HOLDERS: &str =
     "text (`Cow<'_, str>`, `String`, `&str`), an integer, `bool`, or a `Vec` of these";
 
-/// Returns the part of a well-known type that no text can be read into.
+/// Returns the part of a well-known type that cannot be read from a text.
 pub(super) fn no_text(ty: &RustType) -> Option<&RustType> {
     let item = inside(ty, "Option").unwrap_or(ty);
     let item = inside(item, "Vec").unwrap_or(item);
@@ -142,7 +142,8 @@ pub(super) fn too_small<'t>(ty: &'t RustType, default: &str) -> Option<&'t RustT
     (!fits).then_some(ty)
 }
 
-/// Returns the words for a well-known type that is not a map from texts to values.
+/// Returns the name of a well-known type that is not a map from texts to values, for an error; `None` for other
+/// types.
 pub(super) fn no_map(ty: &RustType) -> Option<String> {
     const NO_KEYS: [&str; 6] = ["i8", "i16", "i32", "u8", "u16", "u32"];
     const TEXTS: [&str; 2] = ["String", "Cow"];
@@ -176,7 +177,7 @@ fn entry(ty: &RustType) -> Option<(&RustType, &RustType)> {
     Some((types.next()?, types.next()?))
 }
 
-/// Returns the words for a well-known type that is not a message.
+/// Returns the name of a well-known type that is not a message, for an error; `None` for other types.
 pub(super) fn no_frame(ty: &RustType) -> Option<String> {
     let ty = inside(ty, "Box").unwrap_or(ty);
     well_known(ty, &["Map", "BTreeMap", "HashMap"])
@@ -201,7 +202,7 @@ fn is_one_of(ty: &RustType, names: &[&str]) -> bool {
     last.is_some_and(|last| names.iter().any(|name| last.ident == name))
 }
 
-/// Returns a type as a user writes it.
+/// Returns a type in the spelling of a user.
 pub(super) fn shown(ty: &RustType) -> String {
     let text = ty.to_token_stream().to_string();
     let text = text
@@ -254,7 +255,7 @@ fn as_type(argument: &GenericArgument) -> Option<&RustType> {
     }
 }
 
-/// Returns Rust types that hold a registry type.
+/// Returns a text for an error: the Rust types that can hold a registry type.
 pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
     let names = protocol.rust;
     match of {

@@ -34,8 +34,9 @@ pub(super) fn unheld(
         .collect()
 }
 
-/// Checks that no field with a default is lost: a reader would take the default instead of the value
-/// that was read here. A field without a default is lost too, but `Typed::dropped` names it.
+/// Checks that the struct loses no field with a default: if it wrote a frame again without the field, the next reader
+/// would take the default instead of the original value. A field without a default may be lost, because
+/// `Typed::dropped` reports it.
 pub(super) fn nothing_is_lost(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -74,7 +75,7 @@ pub(super) fn nothing_is_lost(
     cx.error_at(owner.ident.span(), message);
 }
 
-/// Checks that a `flatten` field can hold the fields that the struct does not have.
+/// Checks that the type of a `flatten` field can hold the fields that the struct does not have.
 pub(super) fn check_unheld(
     cx: &Ctxt,
     members: &[Member<'_>],
@@ -87,7 +88,7 @@ pub(super) fn check_unheld(
     let (Some((flatten, ty)), Some(schema)) = (flatten, scope.schema) else {
         return;
     };
-    // Another check refuses a type that is not a map, so this check adds no second error.
+    // Another check reports a type that is not a map, so this check adds no second error.
     if types::no_map(ty).is_some() {
         return;
     }
@@ -114,8 +115,8 @@ pub(super) fn check_unheld(
     }
 }
 
-/// Checks each ignored field: the schema must have it, and no member may hold it. Returns the names that the wrong
-/// names were probably meant to be.
+/// Checks each ignored field: the schema must have the field, and no member may hold it. For each wrong name, returns
+/// the name that was probably meant.
 pub(super) fn ignored(
     cx: &Ctxt,
     owner: Owner<'_>,

@@ -1,4 +1,4 @@
-//! The rules for an enum that is a record of a union.
+//! The rules for an enum whose variants are the records of a union.
 
 use accp_registry::{FrameSpec, Registry, Schema, nearest};
 use quote::ToTokens;
@@ -19,7 +19,8 @@ pub(super) fn union<'r>(input: &Input<'_>, registry: &'r Registry) -> Option<&'r
         .filter(|schema| schema.union.is_some())
 }
 
-/// Checks the variants: each is one of the union, has its fields, and none is missing.
+/// Checks the variants: each must be a variant of the union and have its fields, and no variant of the union may be
+/// missing.
 pub(super) fn records<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -70,7 +71,7 @@ pub(super) fn records<'a>(
     let missing = schema.variants.iter().map(names);
     let missing = missing.filter(|name| !records.iter().any(|record| record.name == *name));
     let missing: Vec<String> = missing.collect();
-    // A variant with a mistake may be the variant that seems to be missing.
+    // The variant that seems to be missing may be a variant with a mistake, so no second error follows.
     if !is_faulty && !missing.is_empty() {
         let (code, missing) = (&schema.code, missing.join("`, `"));
         let message = format!("schema {code} has variants that are missing here: `{missing}`");
@@ -179,7 +180,7 @@ fn record<'a>(
     })
 }
 
-/// Refuses the tag and the fields of other variants. Returns whether all fields belong to this
+/// Reports fields that are the tag or belong only to other variants. Returns whether all fields belong to this
 /// variant.
 fn has_own_fields(cx: &Ctxt, list: &[Field<'_>], schema: &Schema, variant: &FrameSpec) -> bool {
     let name = variant.head.concat();
@@ -204,7 +205,7 @@ fn has_own_fields(cx: &Ctxt, list: &[Field<'_>], schema: &Schema, variant: &Fram
     has_own
 }
 
-/// Returns the schema of the fields of one variant, without the tag.
+/// Returns a schema that has only the fields of one variant, without the tag.
 fn of_variant(schema: &Schema, variant: &FrameSpec) -> Schema {
     let mut own = schema.clone();
     own.union = None;

@@ -1,4 +1,4 @@
-//! Types that only the compiler can check.
+//! Code for field types that only the compiler can check against the registry type.
 
 use accp_registry::Type;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -11,13 +11,14 @@ use super::{kind, schemas};
 use crate::ast::{Field, Input, mentions};
 use crate::resolved::Wire;
 
-/// Returns `<T as Holds<..>>` for a type that only the compiler can check, and `None` for a type
-/// that the check knows. A type parameter has bounds instead.
+/// Returns `<T as Holds<..>>` for a type that only the compiler can check. Returns `None` for a type that the derive
+/// has checked, and for a type parameter, which has bounds instead.
 ///
-/// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
-/// wants `EncodeValue` here and `DecodeValue` there would give two.
+/// If the type does not fit, code that uses the value through `Holds` gives only one error. Code that needs
+/// `EncodeValue` in one place and `DecodeValue` in another would give two errors.
 ///
-/// An owned type is read in its borrowing form, which `HoldsOwned` makes owned.
+/// The code reads an owned type as the same type with a borrowed lifetime, and `HoldsOwned` then makes the value
+/// owned.
 pub(super) fn compiler_checked(
     input: &Input<'_>,
     field: &Field<'_>,
@@ -25,8 +26,8 @@ pub(super) fn compiler_checked(
 ) -> Option<TokenStream> {
     let ty = field.ty;
     let span = checked_span(ty);
-    // If the type mentions the item itself, the bounds on the item's parameters decide whether the
-    // type fits. So there is nothing to check here.
+    // If the type contains the item itself, the bounds on the item's parameters decide whether the type fits. So the
+    // code need not check it here.
     let itself = Ident::new("Self", span);
     let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
     if field.attrs.with.is_some() || input.is_generic(ty) || is_itself() || is_known(ty, &wire.ty) {
@@ -34,7 +35,7 @@ pub(super) fn compiler_checked(
     }
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
-    // All tokens have one span, so that the compiler reports one error and not two.
+    // All tokens have the same span, so that the compiler reports one error and not two.
     let read = borrowing(ty, "_").map(|read| placed(read, span));
     let ty = placed(ty.to_token_stream(), span);
     let holds = if let Some(read) = read {
@@ -47,14 +48,14 @@ pub(super) fn compiler_checked(
     Some(quote_spanned!(span=> <#ty as _p::#holds>))
 }
 
-/// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the
-/// user may have the same name, and needs no feature.
+/// Returns the trait for a type with the name of a type from another crate, such as `rust_decimal`. The error of this
+/// trait names the feature that the type needs. A type of the user may have the same name, and needs no feature.
 fn holds(ty: &RustType) -> Option<&'static str> {
     let RustType::Path(path) = ty else {
         return None;
     };
     let last = path.path.segments.last()?;
-    // The types of `formats` have some of these names, and a lifetime.
+    // Some types of the module `formats` have the same names, but these types have a lifetime.
     let is_own = matches!(
         &last.arguments,
         PathArguments::AngleBracketed(arguments)
@@ -77,8 +78,8 @@ fn holds(ty: &RustType) -> Option<&'static str> {
     }
 }
 
-/// Returns whether the type holds the registry type: the check has refused well-known types that do
-/// not.
+/// Returns whether the type is a well-known type that holds the registry type. An earlier check has reported
+/// well-known types that do not.
 fn is_known(ty: &RustType, of: &Type) -> bool {
     let RustType::Path(path) = ty else {
         return false;
@@ -93,8 +94,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         _ => Vec::new(),
     };
     let holds = |of: &Type| inner.last().is_some_and(|inner| is_known(inner, of));
-    // The check of well-known types does not look at the keys of a map. So a map is known here only
-    // if its keys are texts.
+    // The earlier check does not look at the keys of a map. So a map counts as known only if its keys are texts.
     let key = match inner.first() {
         Some(RustType::Path(key)) => key.path.segments.last(),
         _ => None,
@@ -104,7 +104,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("Option" | "Box", _) => holds(of),
         ("Vec", Type::List(item)) => holds(item),
         ("Vec", Type::Any) => holds(of),
-        // The check has refused any other item.
+        // The earlier check has reported any `Vec` that does not hold bytes.
         ("Vec", Type::Formatted(_)) => true,
         ("BTreeMap" | "HashMap", Type::Map(item)) => has_text_keys() && holds(item),
         ("BTreeMap" | "HashMap", Type::Any) => has_text_keys() && holds(of),
@@ -129,8 +129,7 @@ fn type_of(argument: &GenericArgument) -> Option<&RustType> {
     }
 }
 
-/// Returns the span of the innermost type in the source, so that an error shows nothing of the
-/// macro.
+/// Returns the span of the innermost type in the source. An error there points to the user's code, not to the macro.
 pub(super) fn checked_span(ty: &RustType) -> Span {
     if let RustType::Path(path) = ty
         && let Some(last) = path.path.segments.last()
@@ -142,7 +141,7 @@ pub(super) fn checked_span(ty: &RustType) -> Span {
     ty.span()
 }
 
-/// Returns the tokens, all with one span.
+/// Returns the tokens with the same span for all of them.
 fn placed(tokens: TokenStream, span: Span) -> TokenStream {
     let placed = tokens.into_iter().map(|tree| match tree {
         TokenTree::Group(group) => {

@@ -19,7 +19,8 @@ pub(super) fn expand(input: &Input<'_>, item: &ResolvedItem<'_>) -> TokenStream 
     else {
         return TokenStream::new();
     };
-    // If the user's code has another `new`, the compiler reports it at this attribute.
+    // The code has the span of the attribute `new`. So if the user has written another function `new`, the compiler
+    // reports that at the attribute.
     let Some(new) = &input.attrs.new else {
         return TokenStream::new();
     };
@@ -66,8 +67,8 @@ fn members<'f>(fields: &'f Fields<'_>) -> impl Iterator<Item = &'f Member<'f>> {
     fields.members.iter()
 }
 
-/// Returns the parameters and the where clause of the impls. A default of a generic type is made by
-/// the code that reads it, so the bounds are those for reading.
+/// Returns the parameters and the where clause of the impls. The code for reading makes the defaults of generic
+/// types, so the bounds are those for reading.
 fn generics(input: &Input<'_>, fields: &Fields<'_>) -> (syn::Generics, TokenStream) {
     let bounds = bounds(input, fields, Way::Decode);
     let generics = if bounds.is_empty() {
@@ -109,7 +110,7 @@ fn into(ty: &RustType) -> TokenStream {
     )
 }
 
-/// Returns the parameter as a value of the type.
+/// Returns the code that converts a parameter to the type of its field.
 fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
     if item_of(ty).is_some() {
         quote!(_p::collect(#ident))
@@ -118,7 +119,7 @@ fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
     }
 }
 
-/// Returns the initial value of a field.
+/// Returns the code for the initial value of a field.
 fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     let (ident, ty) = (member.field.ident, member.field.ty);
     let span = span_of(ty);
@@ -175,7 +176,7 @@ fn set(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     }
 }
 
-/// Returns the `Default` of an item that requires nothing.
+/// Returns the impl of `Default` for an item whose constructor takes nothing.
 fn default(input: &Input<'_>, fields: &Fields<'_>, at: Span) -> TokenStream {
     let ident = input.ident().to_token_stream();
     let (generics, clause) = generics(input, fields);

@@ -1,4 +1,4 @@
-//! An enum without data.
+//! Generates the code for an enum without data.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;

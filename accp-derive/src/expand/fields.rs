@@ -12,12 +12,12 @@ use super::with::With;
 use crate::ast::{Field, Input};
 use crate::resolved::{Fields, Member, Role, UnheldField, Wire};
 
-/// Returns the local variable of a member.
+/// Returns the name of the local variable that holds the value of a member.
 pub(super) fn slot(at: usize) -> Ident {
     format_ident!("f{at}", span = Span::call_site())
 }
 
-/// The access to the fields of a value.
+/// How generated code gets at the fields of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Access {
     /// `&self.name`
@@ -27,7 +27,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// Returns a reference to the value of a member.
+    /// Returns the code for a reference to the value of a member.
     pub(super) fn of(self, fields: &Fields<'_>, at: usize) -> TokenStream {
         let Member { field, .. } = &fields.members[at];
         let span = span_of(field.ty);
@@ -45,7 +45,8 @@ impl Access {
     }
 }
 
-/// Returns how to read a payload that lacks the field: take the default, report a fault, or leave the field absent.
+/// Returns what to do if a payload does not have the field: take the default, report a fault, or leave the field
+/// absent.
 fn absent(wire: &Wire) -> TokenStream {
     match &wire.default {
         Some(text) => quote!(_p::Absent::Default(#text)),
@@ -92,8 +93,7 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
         } = wire;
         let absent = absent(wire);
         let value = held(input, fields.members[at].field, wire, value);
-        // Without a schema, fields and unknown params are written together, in ascending order of
-        // their keys.
+        // Without a schema, the code writes fields and unknown params together, sorted by key.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
             _ => unheld(place),
@@ -129,15 +129,16 @@ pub(super) fn encode_entries(
     entries.collect()
 }
 
-/// Returns the words for what requires a field, for errors: `schema TA`; `None` without a schema.
+/// Returns the words that say in an error what requires a field: `schema TA`. `None` without a schema.
 fn by_schema(fields: &Fields<'_>) -> Option<String> {
     fields.schema.as_ref().map(|code| format!("schema {code}"))
 }
 
-/// Returns the variables that reading fills.
+/// Returns the declaration of the variables for the values that are read.
 ///
-/// One statement declares them all. With one statement for each variable, every variable opens a scope inside the scope
-/// before it, and the compiler recurses through these scopes when it writes debug information.
+/// One statement declares all variables. If each variable had its own statement, it would open a scope inside the
+/// scope of the previous variable, and the compiler would recurse through these scopes when it writes debug
+/// information.
 pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let slots = fields
         .members
@@ -174,14 +175,15 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     quote!(let (#(#names,)*): (#(#types,)*) = (#(#firsts,)*);)
 }
 
-/// Returns the pattern of the keys that are read as a field.
+/// Returns the pattern that matches every key of a field.
 fn keys(wire: &Wire, span: Span) -> TokenStream {
     let keys = wire.keys();
     let keys = keys.map(|key| LitByteStr::new(key.as_bytes(), span));
     quote!(#(#keys)|*)
 }
 
-/// Returns a match arm for each field, under each of its names, and one for all other keys.
+/// Returns the match arms that read a value: one for each field, which matches all keys of the field, and one for all
+/// other keys.
 pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let Reads { known, others } = reads(input, fields, owner);
     let known = known.into_iter().map(
@@ -197,17 +199,18 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
 
 /// The code that reads the params of a frame.
 pub(super) struct Numbered {
-    /// The keys, each with a number.
+    /// The list of keys, each with a number for a field.
     pub(super) keys: TokenStream,
-    /// Reads the params of the struct that come next, in the order in which a writer writes them.
+    /// The code that reads the next params, as long as they are in the order of a writer.
     pub(super) first: TokenStream,
-    /// The condition that the schema code and the end of the payload come next, and the code. `None` without a schema.
+    /// The condition that the code of the schema and the end of the payload come next, and the text of that code.
+    /// `None` without a schema.
     pub(super) last: Option<(TokenStream, String)>,
     /// A match arm for each number, one for the end, and one for all other keys.
     pub(super) arms: TokenStream,
 }
 
-/// Returns the code that reads the params: first those that a writer writes, in the order of the wire, then what remains,
+/// Returns the code that reads the params: first those that are in the order of a writer, then the remaining params,
 /// in any order and under any name.
 pub(super) fn numbered_arms(
     input: &Input<'_>,
@@ -262,13 +265,12 @@ pub(super) fn numbered_arms(
 struct Known<'f> {
     wire: &'f Wire,
     span: Span,
-    /// The place on the wire: the index of the member before which the key stands, and whether the key belongs to that
-    /// member.
+    /// The place on the wire: the index of the next member, and whether the key belongs to that member itself.
     place: (usize, bool),
     read: TokenStream,
 }
 
-/// The code that reads the values of the known keys and of others.
+/// The code that reads the values of the known keys, and the code that reads those of all other keys.
 struct Reads<'f> {
     known: Vec<Known<'f>>,
     others: TokenStream,
@@ -355,19 +357,19 @@ fn reads<'f>(input: &Input<'_>, fields: &'f Fields<'_>, owner: &str) -> Reads<'f
     Reads { known, others }
 }
 
-/// The code that takes the values out of their slots and makes the item.
+/// The code that makes the item from the values in the slots.
 pub(super) struct Made {
-    /// Takes each value out of its slot, into a variable of the same name. A missing field gets its default or is an
-    /// error.
+    /// The code that moves each value from its slot into a variable with the name of the slot. A missing field gets
+    /// its default, or is an error.
     pub(super) taken: TokenStream,
-    /// The initializers of the fields of the value, which take these variables.
+    /// The initializers for the fields of the item. They use these variables.
     pub(super) fields: TokenStream,
 }
 
 /// Returns the code that makes the value that was read.
 ///
-/// No expression of a field may fail. Otherwise the compiler has to drop a partly built value, with a separate path for
-/// each field before it, and compiles more slowly.
+/// No initializer of a field may fail. Otherwise the compiler would need code to drop a partly built value after each
+/// field, and would be slower.
 pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Made {
     let by_schema = by_schema(fields);
     let taken = fields
@@ -412,7 +414,7 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
     Made { taken, fields }
 }
 
-/// Returns the value of a field, out of its slot.
+/// Returns the code that takes the value of a field out of its slot.
 fn taken(
     input: &Input<'_>,
     field: &Field<'_>,
@@ -438,8 +440,8 @@ fn taken(
     }
 }
 
-/// Returns the type of a value that is read. If the compiler has to check the type, the compiler infers it from the
-/// field that takes the value.
+/// Returns the type as which a value is read. If the compiler has to check the type, this is `_`: the compiler infers
+/// the type from the field.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     match compiler_checked(input, field, wire) {
         Some(_) => quote_spanned!(checked_span(field.ty)=> _),
@@ -448,8 +450,8 @@ fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     }
 }
 
-/// Returns the expression of a value for writing: converted by a module, or with a type that the
-/// compiler checks.
+/// Returns the code for the value that is written. If the field has a module, the module converts the value. If only
+/// the compiler can check the type, the code makes the compiler check it.
 fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -> TokenStream {
     if let Some(with) = With::of(field, wire) {
         return with.written(&value);

@@ -1,4 +1,4 @@
-//! A struct that is a frame.
+//! Generates the code for a struct that is a frame.
 
 use accp_registry::Protocol;
 use accp_registry::protocol::Vocabulary;
@@ -66,7 +66,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
     }
 }
 
-/// Returns the constant with the facts about a frame besides its fields.
+/// Returns the value of the constant that describes a frame: all facts except its fields.
 pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> TokenStream {
     let Frame {
         head,
@@ -99,8 +99,8 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
 
 /// Returns the expression that reads the payload and makes `path { .. }`.
 ///
-/// The closure names its return type. Otherwise each `?` waits for the inferred type, and the compiler looks through
-/// all waiting places at each step.
+/// The closure states its return type. Otherwise the compiler could not resolve any `?` before it has inferred the
+/// type, and would look at all unresolved places again and again.
 pub(super) fn decode(
     protocol: &Protocol,
     input: &Input<'_>,

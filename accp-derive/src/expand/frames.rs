@@ -1,4 +1,4 @@
-//! An enum over several frames.
+//! Generates the code for an enum whose variants are frames.
 
 use accp_registry::Protocol;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -84,7 +84,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     }
 }
 
-/// Returns the name of a variant's constant. A field or an argument of the user never has it.
+/// Returns the name of the constant for a variant. No field or argument of the user has such a name.
 fn frame_constant(at: usize) -> Ident {
     format_ident!("__ACCP_FRAME{at}", span = Span::call_site())
 }
@@ -103,7 +103,7 @@ fn constants(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) -
     let shapes = shapes::assertions(input, &frame.fields);
     quote! {
         const #constant: _p::FrameType<'static> = #value;
-        // The assertions bring a trait into scope, so they have a block of their own.
+        // The assertions import a trait. They have their own block, so that no other code sees the import.
         const _: () = { #shapes };
     }
 }
@@ -140,7 +140,7 @@ fn encode(input: &Input<'_>, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Returns a pattern that binds every field to its slot.
+/// Returns a pattern that binds every field to the variable of its slot.
 pub(super) fn pattern(fields: &Fields<'_>) -> TokenStream {
     let fields = fields.members.iter().enumerate().map(|(at, member)| {
         let ident = member.field.ident;
@@ -182,8 +182,8 @@ fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Returns an assertion for each variant: no variant before it accepts the same frames. Two variants
-/// with fields need none, because the check has compared them.
+/// Returns an assertion for each variant, which fails if an earlier variant accepts the same frames. The derive
+/// itself has compared the variants with their own fields, so two such variants need no assertion.
 fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let is_held = |arm: &Arm<'_>| matches!(&arm.content, ArmContent::Newtype(_));
     if arms.len() < 2 || !arms.iter().any(is_held) {
@@ -229,8 +229,8 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     }
 }
 
-/// Returns the same assertion for variants whose types have parameters: the compiler evaluates it
-/// where the item is used.
+/// Returns the same assertions for variants whose types have parameters. The compiler evaluates them where the item
+/// is used with known parameters.
 fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> TokenStream {
     let is_generic = |arm: &Arm<'_>| match &arm.content {
         ArmContent::Newtype(ty) => input.is_generic(ty),

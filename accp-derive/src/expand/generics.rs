@@ -1,4 +1,4 @@
-//! Parameters and bounds of the impls.
+//! Makes the type parameters and the bounds of the generated impls.
 
 use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -48,7 +48,7 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
         return TokenStream::new();
     }
     let (params, ty, _) = generics.split_for_impl();
-    // The added lifetime must not have the name of a lifetime of the item.
+    // The lifetime that the impl adds must not have the same name as a lifetime of the item.
     let mut name = "'accp".to_owned();
     while generics
         .lifetimes()
@@ -67,7 +67,7 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
     }
 }
 
-/// Returns the where clause of the item with further bounds.
+/// Returns the where clause of the item, extended by these bounds.
 pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenStream {
     let own = input
         .original
@@ -82,7 +82,7 @@ pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenSt
     quote!(where #(#own,)* #(#bounds,)*)
 }
 
-/// Returns the bounds that the user writes in place of those of the derive.
+/// Returns the bounds that the user writes instead of the bounds of the derive; `None` if the user writes none.
 pub(super) fn given<'i>(input: &'i Input<'_>, way: Way) -> Option<&'i Predicates> {
     let bound = &input.attrs.bound;
     match way {
@@ -91,7 +91,7 @@ pub(super) fn given<'i>(input: &'i Input<'_>, way: Way) -> Option<&'i Predicates
     }
 }
 
-/// Returns the bounds on the types of fields that name a parameter of the item.
+/// Returns bounds for the types of fields, for each type that names a type parameter of the item.
 pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<TokenStream> {
     if let Some(given) = given(input, way) {
         return given.clone();
@@ -122,10 +122,11 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
     bounds
 }
 
-/// Returns the bound on the type inside the containers that the runtime knows.
+/// Returns the bound for the type of a field. If the type is a container that the runtime knows, the bound is on the
+/// type inside it.
 fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<TokenStream> {
     let (ty, of) = peel(ty, of);
-    // The type contains the item itself, so the impl that is generated here satisfies the bound.
+    // The type contains the item itself. The generated impl satisfies the bound, so it need not be written.
     if mentions(ty.to_token_stream(), input.ident()) {
         return None;
     }
@@ -141,15 +142,15 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     })
 }
 
-/// Returns the bound on a type that holds a text, inside an `Option` or a `Vec`.
+/// Returns the bound for the type of a packet's field, or for the type inside its `Option` or `Vec`.
 fn text_bound(input: &Input<'_>, ty: &RustType) -> TokenStream {
     let (ty, _) = peel(ty, &Type::Any);
     let lifetime = text_lifetime(input);
     quote_spanned!(span_of(ty)=> #ty: _accp::PacketValue<#lifetime>)
 }
 
-/// Returns the innermost type, with the registry type that it must carry: for `Option<Vec<T>>` and
-/// `[string]`, `T` and `string`.
+/// Returns the innermost type, with the registry type that it must hold. For `Option<Vec<T>>` and `[string]`, these
+/// are `T` and `string`.
 pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Type) {
     let RustType::Path(path) = ty else {
         return (ty, of);

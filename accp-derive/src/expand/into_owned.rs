@@ -1,4 +1,4 @@
-//! `IntoOwned`: makes the same value without borrowed parts.
+//! Generates `IntoOwned`, which turns a value into the same value without borrowed parts.
 
 use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -56,9 +56,9 @@ pub(super) fn expand(input: &Input<'_>) -> TokenStream {
     quote!(#of_trait #of_type)
 }
 
-/// Returns a pattern that binds every field, and the same fields, owned. A field that is not a value
-/// of the wire may have a type without an owned form. Such a field gets a bound, so that the item can
-/// still be derived.
+/// Returns a pattern that binds every field, and the code for the same fields as owned values. A field that is not
+/// written to the wire may have a type that does not implement `IntoOwned`. For such a field, the impl gets a bound,
+/// so that the derive still compiles.
 fn each(
     of: &Generics,
     fields: &[Field<'_>],
@@ -78,7 +78,8 @@ fn each(
     (pattern, values)
 }
 
-/// Returns a value, owned. A type without the parameters of the item borrows nothing.
+/// Returns the code that makes a value owned. A type that names no parameter of the item borrows nothing, so its
+/// value stays as it is.
 fn owned(of: &Generics, ty: &syn::Type, value: &Ident) -> TokenStream {
     if !may_borrow(of, ty.to_token_stream()) {
         return value.to_token_stream();
@@ -88,7 +89,7 @@ fn owned(of: &Generics, ty: &syn::Type, value: &Ident) -> TokenStream {
     quote_spanned!(span=> <#ty as _accp::IntoOwned>::into_owned(#value))
 }
 
-/// Returns the impl of the trait for an item with a mistake.
+/// Returns a stub of the impl, for an item with a mistake.
 pub(crate) fn stub(original: &DeriveInput) -> TokenStream {
     if original.generics.lifetimes().next().is_some() && projects(original) {
         return TokenStream::new();
@@ -112,7 +113,7 @@ fn of_trait(original: &DeriveInput, bounds: &[TokenStream], body: &TokenStream) 
     }
 }
 
-/// Returns a method of the item itself, which needs no import.
+/// Returns a method of the item itself. A program can call it without importing the trait.
 fn of_type(original: &DeriveInput, bounds: &[TokenStream]) -> TokenStream {
     let (ident, vis) = (&original.ident, &original.vis);
     let (owned, clause) = signature(original, bounds);
@@ -187,8 +188,8 @@ fn projects(original: &DeriveInput) -> bool {
     all.any(|tokens| has_projection(of, tokens)) || bounds_depend(of)
 }
 
-/// Returns whether a bound names a type parameter, as in `T: PartialEq<U>`. The bounds on the owned
-/// forms would then refer to each other without end.
+/// Returns whether a bound names a type parameter, as in `T: PartialEq<U>`. With such a bound, the bounds for the
+/// owned types would refer to each other without end.
 fn bounds_depend(of: &Generics) -> bool {
     let params = of.type_params().map(|param| param.bounds.to_token_stream());
     let clauses = of.where_clause.iter().flat_map(|clause| &clause.predicates);
@@ -203,7 +204,7 @@ fn bounds_depend(of: &Generics) -> bool {
     })
 }
 
-/// Returns a predicate for the owned form; `None` if no bound remains.
+/// Returns a predicate of the where clause, changed for the owned types; `None` if no bound remains.
 fn owned_predicate(of: &Generics, own: &WherePredicate) -> Option<TokenStream> {
     let mut own = own.clone();
     if let WherePredicate::Type(own) = &mut own {
@@ -218,7 +219,7 @@ fn owned_predicate(of: &Generics, own: &WherePredicate) -> Option<TokenStream> {
     Some(without_borrows(of, own.to_token_stream()))
 }
 
-/// Returns whether a path begins with a type parameter, or a type has `as` in it.
+/// Returns whether the tokens hold an associated type: a path that begins with a type parameter, or the keyword `as`.
 fn has_projection(of: &Generics, tokens: TokenStream) -> bool {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     trees.iter().enumerate().any(|(at, tree)| match tree {
@@ -237,8 +238,7 @@ fn has_projection(of: &Generics, tokens: TokenStream) -> bool {
     })
 }
 
-/// Returns whether a lifetime or a type parameter of the item occurs in the tokens, or the item
-/// itself.
+/// Returns whether the tokens of a type hold a lifetime or a type parameter of the item, or the item itself.
 fn may_borrow(of: &Generics, tokens: TokenStream) -> bool {
     let mut is_lifetime = false;
     tokens.into_iter().any(|tree| match tree {
@@ -257,7 +257,8 @@ fn may_borrow(of: &Generics, tokens: TokenStream) -> bool {
     })
 }
 
-/// Returns the tokens of a type with every lifetime `'static`, and every type parameter owned.
+/// Returns the tokens of the owned type: each lifetime of the item becomes `'static`, and each type parameter becomes
+/// its owned type.
 fn without_borrows(of: &Generics, tokens: TokenStream) -> TokenStream {
     let own = |name: &Ident| of.lifetimes().any(|param| param.lifetime.ident == *name);
     let owned = with_lifetimes(tokens, &own, "static")

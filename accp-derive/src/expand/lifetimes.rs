@@ -6,15 +6,15 @@ use syn::{Generics, Lifetime, Type as RustType};
 
 use crate::ast::Input;
 
-/// Returns the tokens of a type with every lifetime `'static`.
+/// Returns the tokens of a type, with `'static` instead of `'_` and of each lifetime of the item.
 pub(super) fn without_lifetimes(of: &Generics, tokens: TokenStream) -> TokenStream {
     let own =
         |name: &Ident| name == "_" || of.lifetimes().any(|param| param.lifetime.ident == *name);
     with_lifetimes(tokens, &own, "static")
 }
 
-/// Returns the tokens of a type with another lifetime in place of each that `is_replaced`. All other lifetimes stay,
-/// such as those of `for<'x>`.
+/// Returns the tokens of a type. The lifetime `by` replaces each lifetime for which `is_replaced` returns true. All
+/// other lifetimes stay, such as those of `for<'x>`.
 pub(super) fn with_lifetimes(
     tokens: TokenStream,
     is_replaced: &dyn Fn(&Ident) -> bool,
@@ -40,7 +40,7 @@ pub(super) fn with_lifetimes(
     replaced.collect()
 }
 
-/// Returns the lifetime of the text that is read: the item's own, or a new one.
+/// Returns the lifetime of the text that is read: the lifetime of the item, or `'accp` if the item has none.
 pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
     input
         .lifetime

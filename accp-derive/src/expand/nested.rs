@@ -1,4 +1,4 @@
-//! A struct that is a value: a map.
+//! Generates the code for a struct that is written as a map: the value of a field.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -40,7 +40,8 @@ pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     quote!(#shapes #impls)
 }
 
-/// Returns the impls for fields of the schema, and for no other type: keys inside `any` are data.
+/// Returns the impls for fields whose type is the schema. There are no impls for fields of type `any`, because keys
+/// inside `any` are data and not names of fields.
 fn of_schema(
     input: &Input<'_>,
     fields: &Fields<'_>,

@@ -1,4 +1,4 @@
-//! A struct that is the value of its only field.
+//! Generates the code for a transparent struct, which is written and read as its only field.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -67,7 +67,8 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
     }
 }
 
-/// Returns the shape of the inner type, so that an enumeration inside is compared with the registry.
+/// Returns an impl that passes on the shape of the inner type, so that an enumeration inside the struct is compared
+/// with the registry.
 fn shaped(input: &Input<'_>, inner: &RustType) -> TokenStream {
     if input.is_generic(inner) {
         return TokenStream::new();

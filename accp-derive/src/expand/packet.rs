@@ -1,4 +1,4 @@
-//! A struct that is a packet: a message whose values are text.
+//! Generates the code for a struct that is a packet: a message whose values are text.
 
 use accp_registry::Protocol;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -24,7 +24,8 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, packet: &Frame<'_>)
 
     let lifetime = text_lifetime(input);
     let with_lifetime = decode_generics(input);
-    // A bound on a type parameter names the lifetime, so the impl for writing needs the lifetime as well.
+    // The bounds on type parameters name the lifetime of the text. So the impl for writing needs this lifetime, too,
+    // if there are bounds.
     let encode_bounds = bounds(input, fields, Way::Encode);
     let encode_generics = if encode_bounds.is_empty() {
         &input.original.generics
@@ -95,8 +96,8 @@ fn encode(fields: &Fields<'_>) -> TokenStream {
     quote!(#(#members)* #last #rest _p::Ok(()))
 }
 
-/// Returns whether a value is left out when it is empty, and read as empty when it is absent: a list
-/// without items has no text of its own.
+/// Returns whether an empty value is left out, and an absent value is read as empty. This is so for lists, because no
+/// text stands for an empty list.
 fn is_left_out(ty: &RustType, wire: &Wire) -> bool {
     item_of(ty).is_some() && !wire.is_required
 }

@@ -1,5 +1,5 @@
-//! Empty types that are named after the codes of schemas. The error of a trait shows the names of types, so these types
-//! let an error of the runtime name a schema that only the registry knows.
+//! Generates empty types that have the codes of schemas as their names. A compiler error about a trait shows the
+//! names of types. Through these types, the error can name a schema, which otherwise only the registry knows.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use quote::{quote, quote_spanned};
 use crate::check::innermost;
 use crate::resolved::{ArmContent, Fields, ResolvedItem, Role, Wire};
 
-/// Returns the path of the type for the schema whose records a field holds. `None` for a field that holds none, and for a
-/// code that is not a name in Rust.
+/// Returns the path of the empty type for the schema whose records a field holds. `None` for a field without records,
+/// and for a code that cannot be a name in Rust.
 pub(super) fn of(wire: &Wire, span: Span) -> Option<TokenStream> {
     let mut code = code(wire)?;
     code.set_span(span);
     Some(quote_spanned!(span=> _schema::#code))
 }
 
-/// Returns the module with the types for the fields of an item.
+/// Returns the module with the empty types for the fields of an item.
 pub(super) fn module(item: &ResolvedItem<'_>) -> TokenStream {
     let all: Vec<&Fields<'_>> = match item {
         ResolvedItem::Frame(frame) => vec![&frame.fields],

@@ -1,4 +1,4 @@
-//! Compile-time checks that depend on another derived type.
+//! Generates compile-time assertions that compare the type of a field, which has its own derive, with the registry.
 
 use accp_registry::Type;
 use proc_macro2::{Ident, TokenStream};
@@ -12,7 +12,7 @@ use crate::ast::Input;
 use crate::check::innermost;
 use crate::resolved::{Fields, Wire};
 
-/// The greatest number of bytes of a type in an error.
+/// The greatest number of bytes that an error shows of a type.
 const SHOWN: usize = 300;
 
 /// Returns one assertion for each field that holds an enumeration or a nested struct.
@@ -37,8 +37,8 @@ pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream 
     }
 }
 
-/// Asserts that the type is the enumeration that the registry declares, or follows the declared
-/// schema.
+/// Returns the assertion that the type of a field is the enumeration that the registry declares, or follows the
+/// schema that it declares.
 fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
     let span = span_of(ty);
     let shape = shape(input, ty);
@@ -68,7 +68,7 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
     }
 }
 
-/// Returns names with their wire texts as one text, as `Shape::Names` of the runtime describes it.
+/// Joins names and their wire texts into one text, in the form that `Shape::Names` of the runtime describes.
 pub(super) fn listed<'n>(names: impl Iterator<Item = (&'n str, &'n str)>) -> String {
     let mut names: Vec<_> = names.collect();
     names.sort_unstable();
@@ -80,7 +80,7 @@ pub(super) fn listed<'n>(names: impl Iterator<Item = (&'n str, &'n str)>) -> Str
     list
 }
 
-/// Returns a type for an error, which has room for a few names only.
+/// Returns a type as text for an error. A long type is shortened, because an error has room for only a few names.
 fn shown(ty: &Type) -> String {
     let text = ty.to_string();
     match (text.get(..SHOWN), innermost(ty)) {
@@ -92,7 +92,7 @@ fn shown(ty: &Type) -> String {
     }
 }
 
-/// Returns the name of the innermost type: `Trend` of `Option<Vec<Trend>>`.
+/// Returns the name of the innermost type: `Trend` for `Option<Vec<Trend>>`.
 fn own_name(ty: &RustType) -> String {
     let RustType::Path(path) = ty else {
         return ty.to_token_stream().to_string();
@@ -109,7 +109,8 @@ fn own_name(ty: &RustType) -> String {
     }
 }
 
-/// Asserts that an enumeration in a `string` field has the registry's default among its values.
+/// Returns the assertion that an enumeration in a `string` field has the default of the registry as one of its
+/// values.
 fn holds_default(
     input: &Input<'_>,
     ty: &RustType,
@@ -127,8 +128,8 @@ fn holds_default(
     }
     let (span, shape) = (span_of(ty), shape(input, ty));
     let (code, name) = (fields.schema.as_deref().unwrap_or_default(), &wire.name);
-    // rustc shows a type parameter by its bare name in an error. So the code, the name and the default become type
-    // parameters, if all three can be names and differ.
+    // In an error, rustc shows a type parameter only by its name. So the assertion uses the code, the name and the
+    // default as names of type parameters, if all three can be names and differ from each other.
     let is_free = |text: &str| !text.starts_with('_');
     let names = [code, name, default].map(|text| syn::parse_str::<Ident>(text).ok());
     if let [Some(code), Some(name), Some(text)] = names

@@ -1,4 +1,4 @@
-//! Values that are text: an enum without data, and a struct that is the value of its only field.
+//! Generates the code for values that are text: for an enum without data, and for a transparent struct.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

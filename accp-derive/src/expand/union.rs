@@ -1,4 +1,4 @@
-//! An enum that is a record of a union: a map with a tag.
+//! Generates the code for an enum whose variants are the records of a union. A record is written as a map with a tag.
 
 use accp_registry::Field;
 use proc_macro2::{Span, TokenStream};
@@ -32,7 +32,7 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
         .map(|record| decode(input, union, record));
     let shapes = union.records.iter().map(|record| {
         let shapes = shapes::assertions(input, &record.fields);
-        // The assertions bring a trait into scope, so they have a block of their own.
+        // The assertions import a trait. They have their own block, so that no other code sees the import.
         quote!(const _: () = { #shapes };)
     });
     let (name, by) = (&union.tag.name, format!("schema {code}"));
@@ -99,7 +99,7 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
     }
 }
 
-/// Returns the arm that writes a variant. The tag stands at its place among the keys, which ascend.
+/// Returns the match arm that writes a variant. The keys are sorted, and the tag is at its place among them.
 fn encode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStream {
     let variant = &record.variant.original.ident;
     let (Field { name, short, .. }, value) = (&union.tag, &record.name);
@@ -117,7 +117,7 @@ fn encode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
     quote!(Self::#variant #pattern => w.map(|w, map| { #(#entries)* _p::Ok(()) }),)
 }
 
-/// Returns the arm that reads a variant.
+/// Returns the match arm that reads a variant.
 fn decode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStream {
     let (variant, value) = (&record.variant.original.ident, &record.name);
     let owner = format!("{}::{variant}", input.ident());

@@ -1,4 +1,4 @@
-//! Fields that a module of the user converts: `#[accp(with = module)]`.
+//! Generates the code for fields that a module of the user converts: `#[accp(with = module)]`.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
@@ -19,14 +19,14 @@ pub(super) struct With<'f> {
 }
 
 impl<'f> With<'f> {
-    /// Returns the conversion of a field, if it has one.
+    /// Returns the field with its module; `None` if the field has no attribute `with`.
     pub(super) fn of(field: &'f Field<'_>, wire: &'f Wire) -> Option<Self> {
         let module = field.attrs.with.as_ref()?;
         let ty = field.ty;
         Some(Self { module, ty, wire })
     }
 
-    /// Returns a reference to the converted value, for writing.
+    /// Returns the code for a reference to the converted value, for writing.
     pub(super) fn written(self, value: &TokenStream) -> TokenStream {
         let (module, name) = (self.module, &self.wire.name);
         let span = module.span();
@@ -40,7 +40,7 @@ impl<'f> With<'f> {
         }
     }
 
-    /// Returns the function that converts a value that was read.
+    /// Returns the code of a function that converts a value that was read.
     fn convert(self) -> TokenStream {
         let module = self.module;
         let span = module.span();
@@ -55,8 +55,8 @@ impl<'f> With<'f> {
         kind(self.module.span(), &self.wire.ty)
     }
 
-    /// Returns the code that reads the value into its slot. `by` names what requires the field; `None` if nothing
-    /// does.
+    /// Returns the code that reads the value into its slot. `by` names the schema that requires the field; `None` if
+    /// the field is not required.
     pub(super) fn read(self, slot: &Ident, by: Option<&str>) -> TokenStream {
         let (kind, convert, ty, name) = (self.kind(), self.convert(), self.ty, &self.wire.name);
         let [by, default] = [by, self.wire.default.as_deref()].map(super::optional);
@@ -77,7 +77,7 @@ impl<'f> With<'f> {
         }
     }
 
-    /// Returns the registry's default.
+    /// Returns the code for the default of the registry, converted by the module.
     pub(super) fn preset(self, default: &str) -> TokenStream {
         let (kind, convert, ty, name) = (self.kind(), self.convert(), self.ty, &self.wire.name);
         quote_spanned!(self.module.span()=>

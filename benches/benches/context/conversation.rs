@@ -1,5 +1,5 @@
-//! A conversation of a coding agent, made up from a seed: files that are read and written, searches, orders with
-//! their rules, and reports.
+//! Makes a conversation of a coding agent from a seed: the agent reads and writes files, searches, and reports, and
+//! the user gives orders and rules.
 
 use accp_testkit::Rng;
 use accp_tokens::{Bpe, TokenCounter as _};
@@ -57,7 +57,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Makes a conversation of at least `tokens` tokens, counted as one line of compact JSON for each message.
+    /// Makes a conversation of at least `tokens` tokens. To count a message, it is written as one line of compact
+    /// JSON.
     pub fn of(tokens: usize, counter: &Bpe) -> Self {
         let mut made = Self {
             rng: Rng::new(SEED),
@@ -81,7 +82,7 @@ impl Conversation {
         made
     }
 
-    /// The user asks, the agent works, and reports.
+    /// Adds a turn: the user asks for something, and the agent works and reports.
     fn turn(&mut self) {
         let rule = RULES[self.rng.below(RULES.len() as u64) as usize];
         let (topic, order) = (self.word(), self.prose(3));
@@ -190,7 +191,8 @@ pub fn line(message: &Json) -> String {
     format!("{message}\n")
 }
 
-/// Returns all texts of the messages that are counted: lines, texts of results, and arguments.
+/// Returns all texts whose tokens a compression counts: each message as a line, the texts of results, and the
+/// arguments of calls.
 pub fn counted(messages: &[Json]) -> Vec<String> {
     let mut texts: Vec<_> = messages.iter().map(line).collect();
     for message in messages {

@@ -1,5 +1,5 @@
-//! Measures what each step costs while a conversation grows message by message. Each step opens its root anew,
-//! as a new process does.
+//! Measures what each step costs while a conversation grows message by message. Each step opens the folder of the
+//! memory again, as a new process would do.
 
 use std::time::Instant;
 
@@ -10,10 +10,11 @@ use accp_tokens::Bpe;
 
 /// The number of parts into which the steps are divided for comparison.
 const PARTS: usize = 8;
-/// The last steps of each part, whose median is printed.
+/// The number of steps at the end of each part. The median of these steps is printed.
 const STEPS: usize = 10;
 
-/// Compresses again and again the last compressed list with the next message, until the conversation ends.
+/// Adds one message at a time to the last compressed list, and compresses the list again, until the conversation
+/// ends.
 pub fn bench() {
     if std::env::var_os("RACE").is_some() {
         return;

@@ -1,9 +1,8 @@
-//! The cost of compressing a conversation of 200,000 tokens for a window of 128,000, with all tiers, beside the cost of
-//! counting it:
-//! `cargo bench --manifest-path benches/Cargo.toml --bench context`.
+//! The cost of compressing a conversation of 200,000 tokens for a window of 128,000, with all tiers, and for
+//! comparison the cost of counting its tokens: `cargo bench --manifest-path benches/Cargo.toml --bench context`.
 //!
 //! The tokens of the messages are counted before the clock runs, as in a program that counts each message when it
-//! arrives. New texts (previews, the summary) are counted within the measured time.
+//! arrives. The tokens of new texts (previews, the summary) are counted within the measured time.
 //!
 //! Names after `--` (`once`, `growth`, `memory`) choose the parts to run.
 
@@ -29,7 +28,7 @@ const WINDOW: u64 = 128_000;
 /// The most milliseconds that a compression may take.
 const MOST: f64 = 300.0;
 
-/// A counter that has counted the texts of the conversation before.
+/// A counter that already knows the counts of the texts of the conversation.
 #[derive(Debug)]
 struct Known {
     bpe: Bpe,
@@ -64,7 +63,7 @@ fn list(messages: &[Json]) -> MessageList {
     MessageList::of(Form::OpenAi, raws.iter().map(String::as_str)).expect("messages")
 }
 
-/// Opens a root and compresses a list, as a process does that has just started.
+/// Opens the folder `root` and compresses a list, as a process that has just started would do.
 fn compress(root: &Path, list: &MessageList, counter: &dyn TokenCounter) -> Compressed {
     let mut context = Context::open(root, id()).expect("a root");
     let window = window();
@@ -72,7 +71,8 @@ fn compress(root: &Path, list: &MessageList, counter: &dyn TokenCounter) -> Comp
     context.compress(list, &options, &mut ()).expect("a list")
 }
 
-/// Returns the window. All tiers act from 25 % on: files alone would bring this conversation under 75 %.
+/// Returns the window. In stress mode, all tiers act when the window is 25 % full. Otherwise the first tier, which
+/// moves texts to files, would already bring this conversation below 75 %, and no other tier would act.
 fn window() -> Window {
     Window::of(WINDOW).expect("a window").with_stress(true)
 }

@@ -1,5 +1,5 @@
-//! Measures a `Memory` on a long list: the first list, then each time that the list grows, beside the time to read
-//! the list.
+//! Measures how long a `Memory` takes for a long list: for the first list, and for each message that is added to the
+//! list. For comparison, measures the time to read the list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 
 use super::{Conversation, TOKENS, list};
 
-/// How many times the list grows by one message.
+/// The number of messages that are added to the list, one at a time.
 const STEPS: usize = 200;
 /// The most milliseconds that the first list may take, without the counting of tokens.
 const MOST: f64 = 30.0;
@@ -38,7 +38,7 @@ impl TokenCounter for Memo {
     }
 }
 
-/// Gives the memory a list of 200,000 tokens, and then the same list with one more message each time.
+/// Gives the memory a list of 200,000 tokens, and then longer and longer lists, each with one more message.
 pub fn bench() {
     let messages = Conversation::of(TOKENS, &Bpe::o200k_base()).messages;
     let counter = Arc::new(Memo(Bpe::o200k_base(), Mutex::default()));

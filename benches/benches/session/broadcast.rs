@@ -1,4 +1,4 @@
-//! The time that a host takes to hand one frame on to 1,000 members.
+//! Measures how long a host takes to pass one frame on to 1,000 members.
 
 use std::time::Instant;
 
@@ -45,7 +45,7 @@ pub fn bench() {
     println!();
 }
 
-/// Opens a host whose members have its whole log.
+/// Opens a host. Its members have acknowledged the whole log.
 fn open(scope: Scope) -> (Session, Vec<MemberId>) {
     let mut options = talk::options("hub", &None);
     options.handles = false;
@@ -69,7 +69,7 @@ fn open(scope: Scope) -> (Session, Vec<MemberId>) {
     (host, members)
 }
 
-/// Returns the agent of a member; the first one is the sender.
+/// Returns the name of the agent of this member. The first member is the sender.
 fn name(number: usize) -> String {
     match number {
         0 => "planner".into(),

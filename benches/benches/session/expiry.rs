@@ -1,5 +1,5 @@
-//! Checks whether the time of a decision reveals the decision, for frames that differ only in their
-//! fate. Measures the time of `receive`, and the time that the sender can measure.
+//! Checks whether a sender can see from the time that the host takes whether the host accepted or dropped a frame.
+//! The frames differ only in this fate. Measures the time of `receive`, and the time that the sender can measure.
 
 use std::time::Instant;
 
@@ -9,13 +9,13 @@ use accp_session::{Batch, Output};
 use accp_store::{SqliteStore, Store as _};
 use tempfile::TempDir;
 
-/// The number of frames of one fate in a row.
+/// The number of frames with the same fate that are measured together.
 const BLOCK: u64 = 32;
-/// Rounds. Every fate has one turn in each round.
+/// The number of rounds. In each round, every fate has one block of frames.
 const ROUNDS: usize = 1001;
 const REPEATS: usize = 7;
 
-/// The fate of a frame.
+/// What the host does with a frame, and the fields of the frame that cause this.
 #[derive(Clone, Copy)]
 struct Fate {
     name: &'static str,
@@ -39,7 +39,7 @@ const FATES: [Fate; 4] = [
         chain: OPEN,
         dropped: true,
     },
-    // Measures the same case again, which shows the noise.
+    // The same case a second time. The difference between both is the noise of the measurement.
     Fate {
         name: "expired, once more",
         ts: 1_713_000_000,
@@ -55,13 +55,14 @@ const FATES: [Fate; 4] = [
     ACCEPTED,
 ];
 
-/// Two requests. The third frame cancels the second request.
+/// The numbers of two requests. The third frame cancels the second request.
 const OPEN: u64 = 1;
 const CANCELLED: u64 = 2;
 
 pub fn bench() {
     println!("expiry: `receive` of a frame, in blocks of {BLOCK} by turns");
-    // Accepted frames are also folded and handed on, which is not part of the decision.
+    // Accepted frames are not compared here: `receive` also folds them and hands them on, which is not part of the
+    // decision.
     compare(ChainHost::new(None), ROUNDS, &["cancelled"]);
     println!("  until the frame after it can be acknowledged: both committed to a SQLite file");
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
@@ -74,7 +75,7 @@ pub fn bench() {
     println!();
 }
 
-/// Measures each fate, and compares the fates that must be alike with the first fate.
+/// Measures each fate, and compares the fates in `alike` with the first fate: their times must be the same.
 fn compare(mut chains: ChainHost, rounds: usize, alike: &[&str]) {
     chains.round(0); // the first is slower
     let mut ratios = vec![Vec::new(); FATES.len()];
@@ -92,7 +93,7 @@ fn compare(mut chains: ChainHost, rounds: usize, alike: &[&str]) {
             all[fate].extend(times);
         }
     }
-    // On a busy machine, two medians of the same thing differ by two percent.
+    // The allowed difference in percent. On a busy machine, two medians of the same case differ by 2 %.
     let mut noise = 2.0_f64;
     for ((fate, times), ratios) in FATES.iter().zip(all).zip(&ratios) {
         let time = |share| quantile(times.clone(), share);
@@ -162,8 +163,8 @@ impl ChainHost {
         chains
     }
 
-    /// Returns the nanoseconds of a decision for each fate. Over four rounds each fate follows every other fate
-    /// equally often, because the CPU caches still show the previous fate.
+    /// Returns the nanoseconds of a decision for each fate. The CPU caches still hold data of the previous fate. So,
+    /// over four rounds, each fate follows every other fate equally often.
     fn round(&mut self, round: usize) -> [f64; FATES.len()] {
         let mut times = [0.0; FATES.len()];
         for turn in [0, 1, 3, 2] {
@@ -201,7 +202,7 @@ impl ChainHost {
             time = start.elapsed();
         }
         self.number += texts.len() as u64;
-        // Each frame became an entry, and the host did not answer dropped frames.
+        // Each frame became an entry of the log, and the host did not answer the dropped frames.
         let heard = if fate.dropped {
             texts.len() as u64 - count
         } else {

@@ -1,4 +1,4 @@
-//! Checks whether the written bytes grow in proportion to the frames.
+//! Checks that the number of bytes written for each frame does not grow with the length of the session.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,9 +11,10 @@ use crate::log::{GROUP, Log};
 const STEPS: [u64; 8] = [
     10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
 ];
-/// The bytes per frame are compared from this number of frames on, when the costs of the start weigh little.
+/// The bytes per frame are compared from this number of frames on. Then the costs of the start hardly count.
 const LONG: u64 = 100_000;
-/// The columns of each step: the bytes of the batches, then the bytes on the disk.
+/// The columns of the table: the number of frames, the bytes of the entries and the snapshots in the batches, and the
+/// bytes on the disk.
 const COLUMNS: [&str; 6] = ["frames", "entries", "snapshots", "file", "wal", "written"];
 
 pub fn bench() {
@@ -76,7 +77,7 @@ fn spread(values: &[f64]) -> f64 {
     (largest / smallest - 1.0) * 100.0
 }
 
-/// Returns the bytes that this process has written, or 0 if the system does not tell.
+/// Returns the bytes that this process has written, or 0 if the system does not tell it.
 fn written_by_process() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let mut lines = io.lines();

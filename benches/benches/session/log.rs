@@ -10,12 +10,12 @@ use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 use tempfile::TempDir;
 
-/// Frames that are committed together.
+/// The number of frames that are committed together.
 pub const GROUP: u64 = 1000;
-/// Frames of a batch.
+/// The number of frames in a batch.
 const BATCH: u64 = 100;
 
-/// A session and its file. The file goes away with this value.
+/// A session and its file. Dropping this value deletes the file.
 pub struct Log {
     folder: TempDir,
     store: SqliteStore,
@@ -61,7 +61,7 @@ impl Log {
         }
     }
 
-    /// Takes frames, in groups, until there are this many.
+    /// Lets the host take frames, in groups, until the session has this many frames.
     pub fn grow_to(&mut self, frames: u64) {
         while self.frames < frames {
             let mut group = Vec::new();
@@ -88,19 +88,19 @@ impl Log {
         }
     }
 
-    /// Returns the last position.
+    /// Returns the position of the last entry in the log.
     pub fn position(&self) -> u64 {
         self.host.position()
     }
 
-    /// Returns the bytes of the file, and of the write-ahead log beside it.
+    /// Returns the sizes of the file and of its write-ahead log, in bytes.
     pub fn sizes(&self) -> (u64, u64) {
         let size = |path: &Path| path.metadata().map_or(0, |data| data.len());
         let path = self.folder.path().join("session.accp");
         (size(&path), size(&path.with_extension("accp-wal")))
     }
 
-    /// Closes the file. The file exists as long as the folder.
+    /// Closes the file, and returns its folder and its path. Dropping the folder deletes the file.
     pub fn close(self) -> (TempDir, PathBuf) {
         let path = self.folder.path().join("session.accp");
         (self.folder, path)

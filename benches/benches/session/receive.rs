@@ -1,8 +1,8 @@
-//! The speed at which a host takes frames.
+//! Measures how many frames a host can take in a second.
 //!
-//! `receive` takes a typed frame through all checks (grammar, speaker, envelope, id, number,
-//! expiry, chain, schema and types, references), folds it, makes the batch, decodes it for a
-//! handler and marks it handled. Nothing is stored or sent.
+//! For each frame, the host does all checks (grammar, sender, envelope, id, number, expiry, chain, schema and types,
+//! references), folds the frame, and makes the batch. The bench then decodes the frame as a handler would, and marks
+//! it as handled. Nothing is stored or sent.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use accp_runtime::session::{MemberId, Session};
 use accp_tokens::Bpe;
 use serde::Deserialize;
 
-/// Frames of a session before a new session begins.
+/// The number of frames in a session. Then a new session begins.
 const FRAMES: u64 = 1 << 15;
-/// Frames of a batch.
+/// The number of frames in a batch.
 const BATCH: usize = 64;
 
 pub fn bench() {
@@ -98,7 +98,7 @@ impl<'t> Stream<'t> {
     }
 }
 
-/// The fields of a request.
+/// The fields of a request, for the comparison with serde_json.
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "a peer is read, not looked at")]
 struct Request<'a> {
@@ -116,7 +116,7 @@ struct Request<'a> {
     ttl: i64,
 }
 
-/// The fields of the report on a request.
+/// The fields of a report on a request, for the comparison with serde_json.
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "a peer is read, not looked at")]
 struct Report<'a> {
@@ -132,7 +132,7 @@ struct Report<'a> {
     correlation_id: &'a str,
 }
 
-/// Returns the same frame as JSON.
+/// Returns the frame with this number as JSON.
 fn json(number: u64) -> String {
     let mid = talk::mid(number);
     let value = if number % 2 == 1 {

@@ -1,4 +1,4 @@
-//! The time that a host of a long session takes to restart.
+//! Measures how long the host of a long session takes to restart.
 
 use std::time::Instant;
 

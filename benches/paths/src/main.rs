@@ -1,4 +1,5 @@
-//! The code paths whose instructions CI compares with those of the previous commit: `benches/compare`.
+//! The code paths whose instructions CI counts. `benches/compare` compares the counts with those of the previous
+//! commit.
 //!
 //! Without an argument it prints the names of the paths. With a name and a number it runs that path this many times.
 
@@ -34,7 +35,7 @@ const FRAME: &str = "@planner>req:schedule{asgn:dev|task:impl_auth_module|pri:hi
 const SHUFFLED: &str = "@planner>req:schedule{schema:TA|deps:[design_review,db_schema]|pri:high\
     |task:impl_auth_module|dead:sprint_14|asgn:dev}[ttl:300,sid:abc-session,seq:8,mid:100001000008,\
     aid:100001000007,ts:1714000000,cid:100001000001]";
-/// A page of prose and code.
+/// A page of prose and code: this file.
 const PAGE: &str = include_str!("main.rs");
 
 /// A path: its name, and a function that runs it a given number of times.
@@ -90,7 +91,7 @@ const PATHS: &[Path] = &[
             black_box(counter.count(black_box(FRAME)));
         }
     }),
-    // A page takes as long as a hundred frames, so a piece of work is a tenth of a page.
+    // A page takes as long as a hundred frames. So the path counts one page for each ten of `times`.
     ("count a page, a tenth", |times| {
         let counter = Bpe::o200k_base();
         for _ in 0..times / 10 {

@@ -5,7 +5,8 @@
 //!     "$(tests/postgres/server start /tmp/server)"
 //! ```
 //!
-//! Without the URL of a database it measures SQLite alone. The database gets sessions `commits ..`.
+//! Without the URL of a database, the program measures SQLite only. In the database it makes sessions whose names
+//! begin with `commits`.
 
 use std::error::Error;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use std::time::Instant;
 use accp_session::{Batch, Due, Entry, Mid, Time};
 use accp_store::{Committer, PostgresStore, SideId, SqliteStore};
 
-/// Rounds before the clock runs: statements are prepared by then.
+/// The number of rounds before the measurement. They prepare the statements.
 const FIRST: u64 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Commits batches of one entry, on all sides at once, and returns how many a second.
+/// Commits batches of one entry, on all sides at once, and returns the number of commits per second.
 fn commits(committer: &Committer, sides: u64) -> Result<f64, Box<dyn Error>> {
     let run = std::process::id();
     let mut open = Vec::new();

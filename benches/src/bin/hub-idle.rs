@@ -1,14 +1,14 @@
-//! The memory of a hub for each WebSocket that is open and says nothing.
+//! Measures how much memory a hub needs for each WebSocket that is open and idle.
 //!
-//! The program is the hub. It starts itself again as the client, so that the memory of the client does
-//! not count, and looks at its own memory before and after.
+//! The program is the hub. It starts a second process of itself as the client, so that the memory of the client does
+//! not count. It measures its own memory before and after the client opens the sockets.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-idle -- 10000      # sockets
 //! ```
 //!
-//! Each socket is an open file on either side. The program takes as many as the system allows
-//! (`ulimit -Hn`), and says so if they are too few.
+//! Each socket is an open file in both processes. The program raises its limit of open files to the limit of the
+//! system (`ulimit -Hn`), and says if that limit is too low.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -28,9 +28,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 type AnyError = Box<dyn Error + Send + Sync>;
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Agents of a session.
+/// The numbers of agents in a session that are measured.
 const EACH: [usize; 2] = [1, 10];
-/// Files of the process that are not sockets.
+/// Enough open files for all that is not a socket.
 const OTHERS: u64 = 100;
 
 fn main() -> Result<(), AnyError> {
@@ -143,7 +143,7 @@ fn resident() -> Result<u64, AnyError> {
     Ok(kib.ok_or("no VmRSS")?.parse()?)
 }
 
-/// Opens the sockets, says so, and keeps them until the hub says that it has looked.
+/// Opens the sockets, prints `ready`, and keeps the sockets open until the hub has measured its memory.
 async fn client(hub: SocketAddr, sockets: usize, each: usize) -> Result<(), AnyError> {
     let mut open = Vec::new();
     for at in 0..sockets {

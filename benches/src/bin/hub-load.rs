@@ -1,9 +1,10 @@
-//! A hub under load, beside a plain axum handler of the same kind, on loopback and in the same run.
+//! Measures a hub under load, and for comparison a plain axum handler that does similar work. Both run on loopback
+//! and in the same run.
 //!
-//! In each session one client sends a message, and waits until another client of the session has it and
-//! the server has acknowledged it. The plain handler reads JSON, writes it to the other socket, and
-//! acknowledges it; the durable one first inserts it into SQLite (WAL, FULL), in transactions of up to
-//! 256 inserts, as the hub's committer does.
+//! In each session one client sends a message, and waits until another client of the session has the message and the
+//! server has acknowledged it. The plain handler reads a JSON message, writes it to the other socket, and
+//! acknowledges it. The durable plain handler first inserts the message into SQLite (WAL, FULL), in transactions of
+//! up to 256 inserts, as the hub's committer does.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-load -- 3     # seconds for each row
@@ -36,9 +37,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 type AnyError = Box<dyn Error + Send + Sync>;
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Sessions under load.
+/// The numbers of sessions that are measured.
 const SESSIONS: [usize; 3] = [1, 100, 1000];
-/// What each message carries.
+/// The text in each message.
 const BODY: &str =
     "The_auth_service_returns_401_for_tokens_older_than_an_hour;_see_src/auth.rs_line_88";
 
@@ -102,12 +103,12 @@ fn main() -> Result<(), AnyError> {
     })
 }
 
-/// Messages, and how long each message took.
+/// How long each message took, and how long the measurement took.
 #[derive(Default)]
 struct Load {
     micros: Vec<u64>,
     seconds: f64,
-    /// Seconds of processors.
+    /// The seconds of processor time.
     cpu: f64,
 }
 
@@ -122,7 +123,7 @@ impl Load {
         self.micros.len() as f64 / self.seconds
     }
 
-    /// Returns the microseconds of processors for a message.
+    /// Returns the microseconds of processor time for each message.
     fn cpu_each(&self) -> f64 {
         self.cpu * 1e6 / self.micros.len() as f64
     }
@@ -137,7 +138,7 @@ impl Load {
     }
 }
 
-/// Two clients of a session, after their first frames.
+/// Two clients of a session that have joined and can exchange messages.
 trait Pair: Send + 'static {
     /// Sends a message, and returns when it has arrived and is acknowledged.
     fn turn(&mut self, number: u64) -> impl Future<Output = Result<(), AnyError>> + Send;
@@ -180,7 +181,7 @@ fn cpu() -> Result<f64, AnyError> {
     let (_, rest) = text.rsplit_once(')').ok_or("no name")?;
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: Vec<u64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
-    // Linux reports 100 ticks a second here, whatever the rate of the kernel's own timer is.
+    // In this file, Linux always counts 100 ticks per second, independent of the kernel's own timer.
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
@@ -224,7 +225,7 @@ async fn hub_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load, 
     Ok(load)
 }
 
-/// The smallest possible member: it stores nothing, and acknowledges the frames that it gets.
+/// A minimal member: it stores nothing, and acknowledges the frames that it gets.
 struct Member {
     socket: Socket,
     name: &'static str,
@@ -280,7 +281,8 @@ impl Member {
     }
 }
 
-/// A member acknowledges every this many entries. The hub sends up to 64 entries without an acknowledgement.
+/// A member sends one acknowledgement for this many entries. The hub sends up to 64 entries without an
+/// acknowledgement.
 const ACKNOWLEDGED: u64 = 16;
 
 fn now() -> u64 {

@@ -1,11 +1,12 @@
-//! Measures whether the time of a silent rejection reveals its reason (draft section 3.7).
+//! Measures whether a sender can find out from the time of the answer why the hub silently rejected a frame (draft
+//! section 3.7).
 //!
-//! One caller posts frames that the hub answers with 202 and nothing else, over one connection on loopback. The
-//! frames are alike byte for byte, except for the digits of their time and of the chains that they name. The
-//! reasons take turns in a random order, so that other programs disturb all of them alike. For each pair of reasons
-//! the program prints the chance that a frame of the first reason takes longer than a frame of the second (the AUC
-//! of the Mann-Whitney test): 0.5 means that nobody can tell the reasons apart. The interval holds the true value
-//! in 99 of 100 runs.
+//! One caller posts frames over one connection on loopback. The hub drops the frames and answers each with 202 and
+//! nothing else. The frames differ only in the digits of their time and of the chains that they name. The reasons
+//! alternate in a random order, so that other programs disturb all of them equally. For each pair of reasons the
+//! program prints the chance that a frame of the first reason takes longer than a frame of the second (the AUC of the
+//! Mann-Whitney test): 0.5 means that nobody can tell the reasons apart. The interval holds the true value in 99 of
+//! 100 runs.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-silence -- 20000       # rounds
@@ -27,14 +28,14 @@ use tokio::sync::oneshot;
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// The number of cancelled chains. There are as many open chains.
+/// The number of cancelled chains, and also the number of open chains.
 const CHAINS: u64 = 200;
 /// The number of chains in a row, each below the previous chain. Dropped frames name the last chain of the row.
 const DEPTH: u64 = 60;
-/// An AUC this near to 0.5 does not count as a difference: whoever guesses the reason of a frame would be right in
-/// 51 of 100 cases instead of 50.
+/// An AUC this near to 0.5 does not count as a difference: somebody who guesses the reason of a frame from its time
+/// would be right in 51 of 100 cases instead of 50.
 const SAME: f64 = 0.02;
-/// Standard errors in half of an interval of 99 %.
+/// Half the width of an interval of 99 %, in standard errors.
 const WIDTH: f64 = 2.576;
 
 /// Why the hub drops a frame.
@@ -105,11 +106,12 @@ fn main() -> Result<ExitCode, AnyError> {
 /// Sends frames of each reason. Returns the time of each answer in nanoseconds.
 fn measure(hub: SocketAddr, rounds: u64, planted: Duration) -> Result<Vec<Vec<u64>>, AnyError> {
     let mut caller = Caller::connect(hub)?;
-    // Chains of one frame each: the first half stays, the second half is cancelled.
+    // Chains of one frame each: the first half stays open, the second half is cancelled.
     for chain in 0..2 * CHAINS {
         caller.begin(&name('c', chain), None)?;
     }
-    // Three deep chains: one stays, one is cancelled at its top, one at its end.
+    // Three rows of chains, each below the previous chain of its row. One row stays open. In one, the first chain is
+    // cancelled, and in one, the last.
     for top in ['d', 'e', 'a'] {
         let mut above = None;
         for depth in 0..DEPTH {
@@ -156,7 +158,7 @@ fn measure(hub: SocketAddr, rounds: u64, planted: Duration) -> Result<Vec<Vec<u6
     Ok(times)
 }
 
-/// Prints the medians, and whether the reasons can be told apart. Returns whether the result is the expected one.
+/// Prints the medians, and whether the times show the reason. Returns whether the result is the expected one.
 fn report(times: &[Vec<u64>], is_planted: bool) -> bool {
     for (times, (_, name)) in times.iter().zip(REASONS) {
         let mut sorted = times.clone();
@@ -200,7 +202,7 @@ fn auc(a: &[u64], b: &[u64]) -> f64 {
     let mut all: Vec<(u64, bool)> = a.iter().map(|time| (*time, true)).collect();
     all.extend(b.iter().map(|time| (*time, false)));
     all.sort_unstable();
-    // The sum of the ranks of `a`; equal times share the middle of their ranks.
+    // The sum of the ranks of `a`. Equal times all get the mean of their ranks.
     let (mut sum, mut at) = (0.0, 0);
     while at < all.len() {
         let same = all[at..]
@@ -233,7 +235,7 @@ impl Caller {
         Ok(Self { stream, seq: 0 })
     }
 
-    /// Begins a chain, below another one.
+    /// Begins a chain; below the chain `above`, if there is one.
     fn begin(&mut self, chain: &str, above: Option<&str>) -> Result<(), AnyError> {
         let above = above.map_or(String::new(), |above| format!(",aid:{above}"));
         self.accepted("req:plan{goal:x}", chain, &above)
@@ -317,7 +319,7 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// A generator of numbers that look like chance (SplitMix64).
+/// A generator of pseudo-random numbers (SplitMix64).
 struct Random(u64);
 
 impl Random {

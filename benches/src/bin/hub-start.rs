@@ -1,4 +1,4 @@
-//! The time from the start of `accp serve` in an empty directory until it listens, and until it answers.
+//! Measures how long `accp serve` takes after its start in an empty directory until it listens, and until it answers.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
@@ -70,7 +70,7 @@ fn until_it_answers(
     Ok((listening, started.elapsed()))
 }
 
-/// Prints the median and the slowest, and returns the median.
+/// Prints the median and the longest of the times, and returns the median.
 fn show(what: &str, times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     let median = times[times.len() / 2];

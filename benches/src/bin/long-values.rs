@@ -1,5 +1,5 @@
-//! Measures how long a question with a long text takes, until its short answer arrives: between two agents in the
-//! process of their hub, and between two agents that are connected over loopback; in memory, and in files of SQLite.
+//! Measures how long it takes to ask a question with a long text, until its short answer arrives. The two agents are
+//! in the process of their hub, or connected over loopback. The sessions are in memory, or in SQLite files.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin long-values -- 21           # rounds
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 type AnyError = Box<dyn Error + Send + Sync>;
 
 const LENGTH: usize = 1_000_000;
-/// The most milliseconds that a question of `LENGTH` bytes may take in one process, and over loopback.
+/// The most milliseconds that a question of `LENGTH` bytes may take: in one process, and over loopback.
 const GOALS: [f64; 2] = [20.0, 100.0];
 
 fn main() -> Result<(), AnyError> {

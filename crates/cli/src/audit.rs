@@ -1,4 +1,4 @@
-//! An audit of a log: checks whether its entries agree with each other.
+//! Audits the log of a session: checks whether its entries agree with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use accp_store::{DriverError, Log, SideId, Store as _};
 use crate::store_file::{SharedStore, StoredSide};
 use accp_console::outcome::Failure;
 
-/// The findings in a log that was read from its beginning to its end.
+/// The findings of an audit that has read the whole log.
 #[derive(Debug, Default)]
 pub(crate) struct Audit {
     pub(crate) entries: u64,
     pub(crate) frames: u64,
     pub(crate) checkpoints: u64,
-    /// Checkpoints that only the size of hot state has triggered (draft section 5.2, item 2).
+    /// The number of checkpoints that only the size of hot state has triggered (draft section 5.2, item 2).
     pub(crate) by_size: u64,
-    /// Frames that the manifests of the checkpoints list.
+    /// The number of frames that the manifests of the checkpoints list.
     pub(crate) moved: u64,
-    /// References that can be read.
+    /// The number of references that can be read.
     pub(crate) references: u64,
-    /// References that cannot be read although nothing is wrong: another side has the bytes, they
-    /// have expired, or the shared state has changed since.
+    /// The number of references that cannot be read although nothing is wrong: another side has the bytes, the bytes
+    /// have expired, or the shared state has changed since then.
     pub(crate) elsewhere: u64,
-    /// Entries whose texts were erased.
+    /// The number of entries whose texts were erased.
     pub(crate) erased: u64,
     /// Faults, each with its position.
     pub(crate) faults: Vec<String>,
-    /// The next position; `None` while the beginning of the log is not known.
+    /// The expected position of the next entry; `None` before the first entry.
     next: Option<u64>,
     sequence: Option<u64>,
     senders: BTreeMap<MemberId, u64>,
     /// Positions of the frames in hot state.
     hot: Option<BTreeSet<u64>>,
-    /// Positions of the frames whose texts were erased. An erasure takes them out of hot state, so no checkpoint after
-    /// it lists them.
+    /// Positions of the frames whose texts were erased. An erasure removes frames from hot state, so no later
+    /// checkpoint lists them.
     gone: BTreeSet<u64>,
 }
 
@@ -84,7 +84,7 @@ impl Audit {
         Ok(audit)
     }
 
-    /// Takes an entry whose text was erased.
+    /// Counts an entry whose text was erased, and updates what the audit knows.
     fn pass_over(&mut self, entry: &Entry, side: &StoredSide) {
         self.entries += 1;
         self.erased += 1;
@@ -108,8 +108,8 @@ impl Audit {
         self.faults.push(format!("position {position}: {what}"));
     }
 
-    /// Checks that the position follows that of the entry before it, and that the number of the frame is the next one
-    /// in its scope.
+    /// Checks that the position follows the position of the previous entry, and that the number of the frame is the
+    /// next number in its scope.
     fn number(&mut self, entry: &Entry, scope: Scope) {
         if let Some(next) = self.next.filter(|next| *next != entry.position) {
             self.fault(entry, &format!("expected position {next} before it"));
@@ -180,7 +180,7 @@ impl Audit {
         }
     }
 
-    /// Checks that the checkpoint keeps or lists every hot frame that was not erased, and no other.
+    /// Checks that the checkpoint keeps or lists every hot frame that was not erased, and no other frame.
     fn checkpoint(&mut self, entry: &Entry, checkpoint: &Checkpoint) {
         self.checkpoints += 1;
         self.by_size += u64::from(checkpoint.triggers() == [Trigger::Hot]);
@@ -211,8 +211,8 @@ impl Audit {
     }
 }
 
-/// Returns whether a reference may lead nowhere by now: values expire, and shared or remembered
-/// state changes.
+/// Returns whether it is normal that a reference can no longer be read: values expire, and shared or remembered state
+/// changes.
 fn is_past(target: Target<'_>, why: ReadError) -> bool {
     match why {
         ReadError::Expired => true,
@@ -235,8 +235,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the faults that an audit finds in a log of these frames. A number in front of a
-    /// frame is its `seq`; a line without a number is a control frame of the host.
+    /// Returns the faults that an audit finds in a log of these frames. In a line, the number before a frame is its
+    /// `seq`. A line without a number is a control frame of the host.
     fn faults(lines: &[&str]) -> String {
         let mut store: SharedStore = Arc::new(Mutex::new(MemoryStore::new()));
         let opening = [

@@ -42,7 +42,7 @@ Exit codes:
   1  the input is at fault; the place and the cure are reported
   2  misuse, or a file cannot be read or written";
 
-/// Commands that `accp` once had, and that `accp-lab` has now.
+/// Commands that were part of `accp` before, and are now part of `accp-lab`.
 const LAB: [&str; 3] = ["bench", "learn", "tune"];
 
 impl Cli {

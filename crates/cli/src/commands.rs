@@ -1,5 +1,4 @@
-//! The commands, one file each: `Args` holds the arguments of the command line, `run` does the
-//! work.
+//! The commands, one file for each. `Args` holds the arguments of the command line, and `run` does the work.
 
 pub(crate) mod aacp;
 pub(crate) mod agent;

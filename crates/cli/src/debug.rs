@@ -1,7 +1,7 @@
-//! The debug mode (draft section 9, item 1): writes to stderr the human-readable twin of every frame that a session
-//! sends, receives or keeps.
+//! The debug mode (draft section 9, item 1): for every frame that a session sends, receives or keeps, writes a twin
+//! to stderr: the frame in plain words.
 //!
-//! A driver reports each frame as an event of `tracing`. This module puts the events into words.
+//! A driver reports each frame as an event of `tracing`. This module turns the events into words.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use crate::words::{printable, twin, without_metadata};
 /// The registry of the command.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Sets the registry by which frames are put into words. Only the first call counts.
+/// Sets the registry from which the twins take the words for frames. Only the first call has an effect.
 pub(crate) fn set_registry(registry: &Registry) {
     let _ = REGISTRY.set(registry.clone());
 }
@@ -33,7 +33,7 @@ pub(crate) fn start() {
     let _ = tracing::subscriber::set_global_default(subscriber.finish());
 }
 
-/// Formats an event that holds a frame as the frame's twin.
+/// Formats an event. If the event holds a frame, writes the frame's twin.
 struct TwinFormat;
 
 impl<S, N> FormatEvent<S, N> for TwinFormat

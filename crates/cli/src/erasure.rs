@@ -1,4 +1,4 @@
-//! The common parts of `accp session erase` and `accp erase`: the arguments that name data, and the
+//! The common parts of `accp session erase` and `accp erase`: the arguments that say which data to erase, and the
 //! table of the erased data.
 
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl ErasureArgs {
     }
 }
 
-/// Returns ascending positions as ranges.
+/// Returns sorted positions as ranges.
 fn runs(positions: &[u64]) -> Vec<(u64, u64)> {
     let runs = positions.chunk_by(|one, next| one + 1 == *next);
     runs.filter_map(|run| Some((*run.first()?, *run.last()?)))

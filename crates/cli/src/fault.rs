@@ -1,4 +1,4 @@
-//! The fault of a line, for people and for programs.
+//! Faults in lines of the input, and how they are shown to people and to programs.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// Returns the text of a line, or its fault.
+    /// Returns the text of a line, or the fault if the line is not UTF-8.
     pub(crate) fn or_text(line: Line<'_>) -> Result<&str, Self> {
         line.text().map_err(|error| {
             let at = error.valid_up_to();
@@ -84,11 +84,11 @@ impl Fault {
         Self { cure, ..self }
     }
 
-    /// Mentions `accp fix` if that repairs the line.
+    /// Adds a hint on `accp fix` if that command can repair the line.
     fn or_fix(mut self, text: &[u8]) -> Self {
         const FIX: &str = "`accp fix` repairs this line";
-        /// The end of the parser's message when `accp fix` could repair this place, but not the
-        /// whole line.
+        /// A hint at the end of the parser's message, for a place that `accp fix` can repair. The hint is removed if
+        /// `accp fix` cannot repair the whole line.
         const FIX_HERE: &str = "; `accp fix` repairs it";
         let text = std::str::from_utf8(text).unwrap_or_default();
         let is_repairable = Frame::parse(text).is_err() && Frame::parse_lenient(text).is_ok();
@@ -112,8 +112,8 @@ impl Fault {
     /// Renders the fault for people: the place, the line with a caret, the cure.
     pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> Styled {
         let at = self.at.min(line.bytes.len());
-        // A byte that is not text is shown as the replacement character, which is longer. So the
-        // place is counted in the text that is shown.
+        // A byte that is not UTF-8 is shown as the replacement character, which has more bytes. So the caret is
+        // placed by the text that is shown, and not by the bytes of the line.
         let before = String::from_utf8_lossy(&line.bytes[..at]);
         let rest = String::from_utf8_lossy(&line.bytes[at..]);
         let length = rest.chars().next().map_or(0, char::len_utf8);
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes lines of a frame's characters, of text, and of bytes that are not text.
+    /// Generates lines from the characters of frames, from any text, and from bytes that are not UTF-8.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             "@[a-z]{1,3}>req:plan\\{[a-z:|@$~,{}\\[\\] ]{0,12}\\}?".prop_map(String::into_bytes),

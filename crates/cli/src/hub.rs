@@ -1,4 +1,4 @@
-//! Talks over HTTP to a hub that runs elsewhere.
+//! A client that talks over HTTP to a running hub.
 
 mod answer;
 mod values;
@@ -82,7 +82,7 @@ pub(crate) struct HubArgs {
     token_file: Option<PathBuf>,
 }
 
-/// Reads the name of a session, by the rule of the hub. Any other text would lead a URL to another session.
+/// Checks that a text can be the name of a session. With any other text, the URL could lead to another session.
 fn session_name(text: &str) -> Result<String, String> {
     let checked = accp_hub::check_session_name(text);
     checked.map_err(|names| format!("expected {names}"))?;
@@ -93,7 +93,7 @@ fn session_name(text: &str) -> Result<String, String> {
 const TOKEN: u64 = 64 << 10;
 
 impl HubArgs {
-    /// Returns the token to show to the hub, if there is one. Warns if others can read it.
+    /// Returns the token to show to the hub, if there is one. Prints a warning if other users can read the token.
     pub(crate) fn token(&self) -> Result<Option<String>, Failure> {
         let (token, from) = if let Some(token) = &self.token {
             note(
@@ -120,7 +120,7 @@ impl HubArgs {
     }
 }
 
-/// Returns the first line of a file, and warns if others can read it.
+/// Returns the first line of a file. Prints a warning if other users can read the file.
 fn in_file(path: &Path) -> Result<String, Failure> {
     let file = File::open(path).map_err(Failure::at(path))?;
     #[cfg(unix)]
@@ -159,13 +159,13 @@ impl TimeArgs {
     }
 }
 
-/// Returns a duration of `count` seconds, at most a year, because a clock cannot add every duration.
+/// Returns a duration of `count` seconds, but at most a year: adding a longer duration to a time could overflow.
 pub(crate) fn seconds(count: u64) -> Duration {
     const YEAR: u64 = 365 * 24 * 60 * 60;
     Duration::from_secs(count.min(YEAR))
 }
 
-/// A hub, as a client of HTTP sees it.
+/// A client for one session of a hub.
 pub(crate) struct Hub<'a> {
     args: &'a HubArgs,
     token: Option<String>,
@@ -192,9 +192,9 @@ impl<'a> Hub<'a> {
         })
     }
 
-    /// Sends a frame under the number that the hub expects, and waits up to `wait` seconds for its answer.
-    /// Values that are too long for the frame are sent first. Returns the frames with which the hub answers;
-    /// `None` if there are none.
+    /// Sends a frame under the number that the hub expects, and waits up to `wait` seconds for its answer. Sends
+    /// values that are too long for the frame first. Returns the frames with which the hub answers; `None` if the hub
+    /// answers with no frame.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
         let uploads = self.upload_values(&head, &mut envelope, is_numbered)?;
@@ -202,7 +202,8 @@ impl<'a> Hub<'a> {
         self.send(&head, envelope, is_numbered, wait)
     }
 
-    /// Sends a frame with this head and this envelope.
+    /// Sends a frame with this head and this envelope. If the hub expects another number, sends the frame again under
+    /// that number, unless the user has given the number.
     fn send(
         &self,
         head: &str,
@@ -244,8 +245,8 @@ impl<'a> Hub<'a> {
         Err(busy())
     }
 
-    /// Opens the log of the session after a position. With `follow`, the log goes on with new frames, and the
-    /// wait for them has no limit.
+    /// Opens the log of the session after a position. With `follow`, the log goes on with new frames, and the client
+    /// waits for them without a limit.
     pub(crate) fn log(&self, after: u64, follow: bool) -> Result<Log, Failure> {
         let session = &self.args.session;
         let path = format!("sessions/{session}/frames?after={after}&follow={follow}");
@@ -265,19 +266,19 @@ impl<'a> Hub<'a> {
         Err(self.refused(&self.whole(answer, ERROR_BYTES)?))
     }
 
-    /// Has the hub erase data of the session, and returns the JSON with which it answers.
+    /// Makes the hub erase data of the session. Returns the JSON with which the hub answers.
     pub(crate) fn erase(&self, body: &str) -> Result<Json, Failure> {
         self.change("erase", body, ERASURE_BYTES, "sides")
     }
 
-    /// Has the hub decide how a session goes on whose store is an old copy: by `recover` or `fork`. Returns the JSON with
-    /// which it answers.
+    /// Makes the hub continue a session whose store is an old copy: by `recover` or by `fork`. Returns the JSON with
+    /// which the hub answers.
     pub(crate) fn decide(&self, how: &str) -> Result<Json, Failure> {
         self.change(how, "", ERROR_BYTES, "session")
     }
 
-    /// Has the hub change the session, and returns the JSON with which it answers. This has a member of this name, and
-    /// takes at most `most` bytes.
+    /// Makes the hub change the session. Returns the JSON with which the hub answers. The JSON must have the member
+    /// `member`, and at most `most` bytes.
     fn change(&self, how: &str, body: &str, most: u64, member: &str) -> Result<Json, Failure> {
         let path = format!("sessions/{}/{how}", self.args.session);
         let request = self.to_send(&path, "application/json", Instant::now() + self.time);
@@ -311,7 +312,7 @@ impl<'a> Hub<'a> {
         request.timeout_global(Some(left)).build()
     }
 
-    /// Returns the answer, unless it is a redirection: the token must not go to another server.
+    /// Returns the answer. A redirection is a failure, because the token must not go to another server.
     fn answered(
         &self,
         made: Result<Response<Body>, ureq::Error>,
@@ -332,13 +333,13 @@ impl<'a> Hub<'a> {
         )))
     }
 
-    /// Makes the failure for a request without an answer.
+    /// Makes the failure for a request that got no answer.
     fn unanswered(&self, error: &ureq::Error) -> Failure {
         let base = &self.base;
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // A server had accepted the connection, and may have taken the request.
+            // A server had accepted the connection, and may have handled the request.
             ureq::Error::Io(error) if is_cut(error) => {
                 return Failure::Misuse(format!(
                     "the connection to {base} broke before the answer came: {error}; the request may have arrived: \
@@ -369,8 +370,8 @@ impl<'a> Hub<'a> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
         let (sender, receiver) = mpsc::channel();
-        // A request that follows a log has no timeout, so a read can block without a limit. So
-        // another thread reads, and this one waits only as long as allowed.
+        // A request that follows a log has no timeout, so a read could block forever. So another thread reads, and
+        // this thread waits only for the allowed time.
         thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
@@ -406,8 +407,8 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Waits before a frame gets another number: at first not at all, then for longer and random times, so that many
-/// senders under one name come one after another.
+/// Waits before a frame is sent again under another number: the first time not at all, then for random times that
+/// become longer. So many senders with the same name do not disturb each other again and again.
 fn pause(tries: u32) {
     let mut random = [0];
     if tries > 1 && getrandom::fill(&mut random).is_ok() {
@@ -421,14 +422,14 @@ fn busy() -> Failure {
     Failure::Input(why.to_owned())
 }
 
-/// A whole answer whose status is not a success.
+/// A whole answer, with its status and its text.
 struct WholeAnswer {
     status: StatusCode,
     text: String,
 }
 
-/// Returns the frame up to its metadata, the metadata completed for sending, and whether the frame had a
-/// number already.
+/// Returns the frame without its metadata, the metadata completed for sending, and whether the frame already had a
+/// number.
 fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
     let frame = Frame::parse_with(text, &UNLIMITED).map_err(|error| {
         Failure::Input(format!(
@@ -455,9 +456,10 @@ fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
     Ok((head.to_string(), envelope, is_numbered))
 }
 
-/// Draws a message id of 12 characters. The first is a letter from `a` to `f`, because ids of members that a hub has
-/// numbered begin with a digit. The other eleven are decimal digits, because a tokenizer takes three decimal digits
-/// at a time. An answer has the id in its metadata, whose tokens the draft bounds (section 3.4).
+/// Draws a message id of 12 characters. The first is a letter from `a` to `f`, because the ids of members that have a
+/// number in the session begin with a digit. The other eleven are decimal digits, because three decimal digits are
+/// one token. The number of tokens matters because an answer has the id in its metadata, and the draft limits the
+/// tokens of metadata (section 3.4).
 fn new_mid() -> Result<String, Failure> {
     const LETTERS: u64 = 6;
     const NUMBERS: u64 = 100_000_000_000;
@@ -472,14 +474,14 @@ fn new_mid() -> Result<String, Failure> {
     ))
 }
 
-/// Returns the number that the hub expects, if the hub has refused a frame because of its number (E3003).
+/// Returns the number that the hub expects; `None` unless the hub has refused a frame because of its number (E3003).
 fn expected(answer: &str) -> Option<u64> {
     let error = Typed::<ErrorFail<'_>>::decode(answer).ok()?.frame;
     let next = error.expected_sequence.filter(|_| error.code == "E3003")?;
     u64::try_from(next).ok()
 }
 
-/// Returns whether a connection that had been made is gone.
+/// Returns whether the error means that an open connection broke.
 fn is_cut(error: &io::Error) -> bool {
     matches!(
         error.kind(),

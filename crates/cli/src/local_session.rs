@@ -1,5 +1,5 @@
-//! A session in one process: a host and its members, each on a store. The link between them is
-//! in memory, loses nothing and takes no time.
+//! A session in one process: a host and its members, each with its own store. The link between them is in memory,
+//! loses nothing and takes no time.
 
 use accp_frame::AgentId;
 use accp_session::{
@@ -10,22 +10,22 @@ use accp_store::{Driver, DriverError, Store as _};
 use crate::store_file::SharedStore;
 use accp_console::outcome::Failure;
 
-/// The most rounds until a session has to be at rest.
+/// The greatest number of rounds after which a session must be at rest.
 const TURNS: usize = 100_000;
 
 /// A host, its members, and their clock.
 pub(crate) struct LocalSession {
-    /// The time. [`LocalSession::settle`] moves it on when the sides wait for a timeout.
+    /// The time of all sides. If the sides wait for a timeout, [`LocalSession::settle`] sets the time forward.
     pub(crate) now: Time,
     pub(crate) host: LocalSide,
     /// The members, in the order in which they joined.
     pub(crate) members: Vec<LocalSide>,
     rules: Rules,
-    /// The last position that [`LocalSession::take_accepted`] returned.
+    /// The position of the last entry that [`LocalSession::take_accepted`] returned.
     taken: u64,
 }
 
-/// A host or a member: its driver, and the results of the driver's work.
+/// A host or a member: its driver, and the frames and events that the driver has produced.
 pub(crate) struct LocalSide {
     pub(crate) id: MemberId,
     pub(crate) driver: Driver<SharedStore, Vec<Transmit>>,
@@ -57,7 +57,7 @@ impl LocalSide {
         Ok(())
     }
 
-    /// Takes the frames that left since the last call, each with its sender.
+    /// Takes the frames that the side has sent since the last call, each with its sender.
     fn left(&mut self) -> Vec<(MemberId, Transmit)> {
         let frames = self.driver.link_mut().drain(..);
         frames.map(|frame| (self.id, frame)).collect()
@@ -65,7 +65,7 @@ impl LocalSide {
 }
 
 impl LocalSession {
-    /// Opens a session with its host alone.
+    /// Opens a session that has only its host.
     pub(crate) fn open(
         options: Options,
         rules: Rules,
@@ -163,7 +163,7 @@ impl LocalSession {
         )))
     }
 
-    /// Hands each frame to its receiver.
+    /// Delivers each frame to its receiver.
     fn arrive(&mut self, frames: Vec<(MemberId, Transmit)>) -> Result<(), Failure> {
         let now = self.now;
         for (from, frame) in frames {
@@ -181,8 +181,8 @@ impl LocalSession {
         Ok(entries)
     }
 
-    /// Delivers the members' frames, lets the host commit them, and keeps the host's own frames
-    /// back, as if the host died before it sent them.
+    /// Delivers the members' frames and lets the host commit them. Drops the host's own frames, as if the host died
+    /// before it sent them.
     pub(crate) fn kill_host(&mut self) -> Result<(), Failure> {
         let now = self.now;
         let mut left = Vec::new();
@@ -194,7 +194,7 @@ impl LocalSession {
         Ok(self.host.carry_out(now)?)
     }
 
-    /// Opens the host again on a store that was opened anew. The members join again.
+    /// Opens the host again, on a store that was opened again. The members join again.
     pub(crate) fn restore_host(&mut self, store: SharedStore) -> Result<(), Failure> {
         let options = self.host.session().options().clone();
         let rules = self.rules.clone();
@@ -207,8 +207,8 @@ impl LocalSession {
         Ok(())
     }
 
-    /// Fails with the first refused, rejected or dropped frame. The link loses nothing, so there
-    /// should be none.
+    /// Fails if a frame was refused, rejected or dropped, and names the first one. This should not happen, because
+    /// the link loses nothing.
     fn check_events(&mut self) -> Result<(), Failure> {
         let members = self.members.iter_mut();
         for side in members.chain([&mut self.host]) {

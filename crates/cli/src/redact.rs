@@ -1,5 +1,4 @@
-//! Redacted frames: the values are removed, and the rest shows who sent which kind of frame to whom,
-//! and when.
+//! Redacts frames: replaces the values, so that a frame only shows who sent which kind of frame to whom, and when.
 
 use std::fmt::Write as _;
 
@@ -10,12 +9,12 @@ use accp_session::{ColdKey, Mid, Reference, Target};
 use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 
-/// Replaces values by their kind, their length and a mark: `<str 24 bytes 5d41402a>`. Equal values have
-/// equal marks within one run. A mark is a digest with a secret of the run, so that nobody can find a
-/// short value by trying.
+/// Replaces values by their kind, their length and a mark: `<str 24 bytes 5d41402a>`. Equal values have equal marks
+/// within one run. A mark is a digest with a secret of the run, so that nobody can find a short value by trying out
+/// all values.
 ///
-/// What stays: agents, intents, operations, schemas, names of fields, numbers, times, message ids,
-/// codes of errors, and references to frames and values as a whole.
+/// These parts stay: agents, intents, operations, schemas, names of fields, numbers, times, message ids, codes of
+/// errors, and references to whole frames and whole values.
 pub(crate) struct Redactor {
     secret: [u8; 16],
 }
@@ -29,7 +28,7 @@ impl Redactor {
         Ok(Self { secret })
     }
 
-    /// Returns the frame, which need not be readable.
+    /// Returns the redacted frame. A text that is not a frame is replaced as a whole.
     pub(crate) fn frame(&self, text: &str, registry: &Registry) -> String {
         let Ok(frame) = Frame::parse_with(text, &UNLIMITED) else {
             return self.mark("text", text);
@@ -157,7 +156,7 @@ fn is_code(text: &str) -> bool {
         .is_some_and(|code| code.to_string() == text)
 }
 
-/// Returns whether a reference names a whole frame, value or checkpoint. A path would reveal keys of
+/// Returns whether a reference names a whole frame, value or checkpoint. A reference with a path would reveal keys of
 /// the content.
 fn is_whole(key: &str) -> bool {
     Reference::parse(key).is_some_and(|reference| {
@@ -177,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// A word that occurs only in values.
+    /// Generates a word that occurs only in values.
     fn word() -> impl Strategy<Value = String> {
         "zq[a-z]{3,9}".prop_map(|word| word)
     }
@@ -259,7 +258,7 @@ mod tests {
                 let shown = redactor.message(message, registry).to_json().to_string();
                 prop_assert!(!shown.contains("zq"), "{frame}\n{shown}");
             }
-            // A frame that cannot be read is replaced as a whole.
+            // A frame that was cut cannot be read, so it is replaced as a whole.
             let cut = frame.get(..cut.min(frame.len())).unwrap_or_default();
             prop_assert!(!redactor.frame(cut, registry).contains("zq"));
         }

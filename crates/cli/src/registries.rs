@@ -22,20 +22,20 @@ impl RegistryArgs {
         self.given.is_given()
     }
 
-    /// Loads the schemas of all given registries, and the standard profiles that they do not
-    /// replace. Reports the profiles that they do replace.
+    /// Loads the schemas of all given registries, and the standard profiles that these registries do not replace.
+    /// Prints a note for each profile that they replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         let registry = self.given.load()?;
         debug::set_registry(&registry);
         Ok(registry)
     }
 
-    /// Loads the registries as [`load`](Self::load) does, and the profile of packets unless its name or code is
-    /// taken. For commands that read frames outside a session.
+    /// Loads the registries as [`load`](Self::load) does, and also the profile of packets, unless a schema already
+    /// has its name or code. Commands that read frames outside a session use this method.
     pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
         let mut registry = self.load()?;
-        // If the registry has another schema under a name or code of the bridge's profile, it
-        // keeps its own.
+        // If the registry already has another schema with this name or code, the merge fails, and the registry keeps
+        // its own schema.
         let _ = registry.merge(bridge::profile().clone());
         Ok(registry)
     }

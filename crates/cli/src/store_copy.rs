@@ -1,10 +1,11 @@
-//! Copies whole sides of sessions from one store to another. A command runs its sessions in one store and copies
-//! them into a file in one commit. So a command that is killed leaves whole sessions in the file or none.
+//! Copies whole sides of sessions from one store to another. A command runs its sessions in one store and copies them
+//! into a file in one commit. So if the command is killed, the file has either whole sessions or none.
 
 use accp_session::{Batch, Due, Entry, OutboxChange};
 use accp_store::{SideId, Store, StoreError};
 
-/// Returns everything that a store keeps of a side, as the one batch that begins the side.
+/// Returns everything that a store keeps of a side, as one batch. A commit of this batch makes the side in another
+/// store.
 ///
 /// # Errors
 /// The errors of the store.
@@ -33,7 +34,7 @@ pub(crate) fn read_side(store: &mut impl Store, side: &SideId) -> Result<Batch, 
     Ok(batch)
 }
 
-/// Copies all sides of a store to another one, in one commit.
+/// Copies all sides of a store to another store, in one commit.
 ///
 /// # Errors
 /// The errors of the stores. After an error, `to` has none of the sides.
@@ -45,8 +46,8 @@ pub(crate) fn copy_all(from: &mut impl Store, to: &mut impl Store) -> Result<(),
     to.commit(&group)
 }
 
-/// Returns whether a side has exactly this log. Whether its frames were handled makes no difference,
-/// nor under which secret the log is kept.
+/// Returns whether a side has exactly this log. It does not matter whether the frames were handled, or which secret
+/// protects the log.
 ///
 /// # Errors
 /// The errors of the store.

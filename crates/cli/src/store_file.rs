@@ -99,7 +99,7 @@ pub(crate) fn list(store: &mut impl Store) -> Result<Sides, StoreError> {
     Ok(Sides { sound, damaged })
 }
 
-/// Finds the session of this name. Without a name, finds the only session, or the only host's side.
+/// Finds the session with this name. Without a name, finds the only session, or the session of the only host's side.
 pub(crate) fn find(
     store: &mut SqliteStore,
     path: &Path,
@@ -125,7 +125,7 @@ pub(crate) fn find(
         known.push_str(&more);
     }
     let at = if let Some(name) = name {
-        // Only one side is written so, but several sessions may be called so.
+        // Only one side can have this full text, but several sessions may have this name.
         let whole = all.iter().position(|side| side.side.to_string() == name);
         let mut called = (0..all.len()).filter(|at| names[*at] == name);
         match (whole, called.next(), called.next()) {
@@ -161,7 +161,7 @@ pub(crate) fn find(
     }
 }
 
-/// A session of a file, with its folded state.
+/// A session that was opened from a file, with its folded state.
 pub(crate) struct OpenedSession {
     pub(crate) store: SharedStore,
     pub(crate) summary: Summary,
@@ -171,13 +171,13 @@ pub(crate) struct OpenedSession {
 /// A stored side of a session, without a link to its peers.
 pub(crate) struct StoredSide {
     driver: Driver<SharedStore, Vec<Transmit>>,
-    /// Schemas that were in force earlier in the log.
+    /// Registries that were in force earlier in the log.
     before: Vec<Arc<Registry>>,
 }
 
 impl StoredSide {
-    /// Folds the stored state of a side. It commits and sends nothing, so the file does not change. `registry` is used
-    /// where the store lacks the schemas of its session.
+    /// Opens a stored side and folds its state. This commits and sends nothing, so the file does not change.
+    /// `registry` is used if the store does not have the schemas of its session.
     pub(crate) fn open(
         store: &SharedStore,
         side: &SideId,
@@ -185,8 +185,7 @@ impl StoredSide {
         registry: Option<&Registry>,
     ) -> Result<Self, Failure> {
         let (store, link, now) = (Arc::clone(store), Vec::new(), Time::default());
-        // The schemas in force come from the store. They replace the standard profiles of this
-        // registry.
+        // The store has the schemas in force. They replace the schemas in these options.
         let options = options(side, registry.cloned().unwrap_or_default())?;
         let driver = if host {
             Driver::open_host(store, link, options, Rules::default(), now)?
@@ -203,7 +202,7 @@ impl StoredSide {
         self.driver.session().is_host()
     }
 
-    /// Returns the state that the log folds to.
+    /// Returns the folded state of the log.
     pub(crate) fn state(&self) -> &State {
         self.driver.session().state()
     }
@@ -212,24 +211,24 @@ impl StoredSide {
         self.driver.session().options()
     }
 
-    /// Returns the schemas in force. A session that has never named any has the standard profiles.
+    /// Returns the schemas in force. If the session has never named schemas, these are the standard profiles.
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         let in_force = Some(&self.options().registry);
         let in_force = in_force.filter(|registry| registry.schemas().len() > 0);
         in_force.unwrap_or(&self.before[0])
     }
 
-    /// Adds schemas that were in force once, for the frames of that time.
+    /// Adds registries that were in force earlier, to read the frames of that time.
     pub(crate) fn add_registries(&mut self, kept: &[(Hash, String)]) {
         let kept = kept.iter();
         let kept = kept.filter_map(|(_, json)| Registry::from_json(json).ok());
         self.before.extend(kept.map(Arc::new));
     }
 
-    /// Reads a frame by the schemas in force, or else by earlier ones.
+    /// Reads a frame with the schemas in force. If this fails, tries earlier schemas.
     ///
     /// # Errors
-    /// Returns what is wrong with the frame by the schemas in force.
+    /// Returns the error that the schemas in force give.
     pub(crate) fn message<'t>(&self, text: &'t str) -> Result<DynamicFrame<'t>, DecodeError> {
         let read = |registry| words::message(text, registry);
         let before = |error| {
@@ -248,7 +247,7 @@ impl StoredSide {
         }
     }
 
-    /// Reads the value of a reference; `None` when the bytes are with another side.
+    /// Reads the value of a reference; `None` if only another side has the bytes.
     pub(crate) fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -256,8 +255,8 @@ impl StoredSide {
         self.driver.read(reference)
     }
 
-    /// Replaces the references in a value with their values. A value whose references cannot be read, because
-    /// their bytes are elsewhere or have expired, stays as it is.
+    /// Replaces the references in a value with their values. If a reference cannot be read, because another side has
+    /// the bytes or because they have expired, the value stays as it is.
     ///
     /// # Errors
     /// When the store is damaged or fails.
@@ -282,7 +281,8 @@ impl StoredSide {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Replaces the references in a value with their values.
+    /// Returns the value with its references replaced by their values. The error names a reference that cannot be
+    /// read.
     pub(crate) fn resolve(&mut self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
         resolve(value, &mut |key| {
             let Some(reference) = Reference::parse(key) else {
@@ -303,7 +303,7 @@ pub(crate) fn options(side: &SideId, registry: Registry) -> Result<Options, Fail
     Ok(Options::new(side.session(), agent, Arc::new(registry)))
 }
 
-/// Folds the log of a host.
+/// Folds the log of a host, and returns the state.
 pub(crate) fn fold(
     side: &SideId,
     stored: &Stored,

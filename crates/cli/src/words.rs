@@ -7,7 +7,7 @@ pub(crate) use accp_frame::words::{
     UNLIMITED, is_at, is_printable, message, name, of_the_session, printable, stated, twin,
 };
 
-/// Returns the frame up to its metadata.
+/// Returns the frame without its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {
     // `}[` without an escape occurs only between the payload and the metadata.
     match text.rfind("}[") {
@@ -16,7 +16,7 @@ pub(crate) fn without_metadata(text: &str) -> &str {
     }
 }
 
-/// Writes positions in their ranges: `1-5, 7`.
+/// Writes ranges of positions as text: `1-5, 7`.
 pub(crate) fn ranges(ranges: &[(u64, u64)]) -> String {
     let shown = ranges.iter().map(|(from, to)| {
         if from == to {
@@ -28,7 +28,7 @@ pub(crate) fn ranges(ranges: &[(u64, u64)]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the reasons for which a checkpoint was taken.
+/// Returns the reasons why a checkpoint was made, joined by `+`.
 pub(crate) fn triggers(checkpoint: &Checkpoint) -> String {
     let names = checkpoint.triggers().iter().map(|on| on.as_str());
     names.collect::<Vec<_>>().join("+")

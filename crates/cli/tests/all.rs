@@ -1,4 +1,4 @@
-//! All tests of this crate are one program, because each program more would have to be linked.
+//! All tests of this crate are one program, because linking a program for each file would take longer.
 
 mod cli;
 mod doors;

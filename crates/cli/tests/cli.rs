@@ -1,4 +1,4 @@
-//! Tests of the command `accp`. They run it as its users do.
+//! Tests of the command `accp`. They run the command as a user does.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod aacp;

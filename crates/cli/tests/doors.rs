@@ -1,6 +1,6 @@
 //! Tests that a session keeps its promises at each of its doors. A door is a way in which programs use a session,
-//! such as the command, HTTP or MCP. Each program is a process of its own, is killed and started again on its store,
-//! and has a registry that is not the standard one.
+//! such as the command, HTTP or MCP. Each program is a separate process. It is killed, and started again with the
+//! same store. Its registry is not the standard one.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod addresses;

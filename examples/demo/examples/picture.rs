@@ -44,7 +44,7 @@ const BOXES: [Box; 5] = [
     },
 ];
 
-/// Lines of the log that the hub shows.
+/// The lines of the log in the box of the hub.
 const LOG: [&str; 4] = [
     "1  planner > req:refund",
     "2  dev > done:refund",

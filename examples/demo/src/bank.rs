@@ -1,5 +1,5 @@
-//! The bank: a member of the session, in a process of its own. Frames come on its standard input and leave on its
-//! standard output.
+//! The bank: a member of the session, in its own process. It gets frames on its standard input, and sends frames on
+//! its standard output.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::frames::{REGISTRY_JSON, RefundDone, RefundReq};
 use crate::link::{lines, next, now};
 
-/// The payments, in the file of the bank's session.
+/// The table of payments, in the same file as the bank's session.
 const PAID: &str = "CREATE TABLE IF NOT EXISTS app_paid (order_id TEXT, amount TEXT)";
 
 /// Runs the bank until its input ends.
@@ -24,7 +24,7 @@ pub fn run(folder: &Path) -> Result<()> {
     let frames = lines(std::io::stdin());
     loop {
         let mut paid = Vec::new();
-        // One commit has the row, the answer and the mark that the frame is handled.
+        // One commit contains the row, the answer and the mark that the frame is handled.
         bank.serve_with(now(), |inbound, rows| {
             let RefundReq { order, amount, .. } = inbound.decode()?.frame;
             paid.push(format!("pays {amount} for order {order}"));
@@ -35,8 +35,8 @@ pub fn run(folder: &Path) -> Result<()> {
             });
             Ok(vec![Outbound::owned(RefundDone::new(order))])
         })?;
-        // The commit is durable now, and nothing has left this process yet. The lines that are not
-        // frames are for a person.
+        // The commit is durable now, and nothing has left this process yet. The lines that are not frames are for the
+        // person who watches the demo.
         for line in paid {
             println!("{line}");
         }

@@ -1,4 +1,4 @@
-//! A shop asks a bank for a refund. The bank is a process of its own, and is killed in the middle.
+//! A shop asks a bank for a refund. The bank runs in its own process, and the shop kills this process in the middle.
 //!
 //! `cargo run -p demo` from the top of the workspace plays it, and says what happens.
 
@@ -9,7 +9,7 @@ mod shop;
 use std::error::Error;
 use std::path::Path;
 
-/// The frames as types, which `build.rs` made of `registry/refunds.json`.
+/// The types of the frames. `build.rs` makes them from `registry/refunds.json`.
 mod frames {
     include!(concat!(env!("OUT_DIR"), "/accp.rs"));
 }

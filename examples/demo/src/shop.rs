@@ -13,7 +13,7 @@ use crate::Result;
 use crate::frames::{REGISTRY_JSON, RefundDone, RefundReq};
 use crate::link::{lines, next, now};
 
-/// The process of the bank, which ends with this one.
+/// The process of the bank. It ends when this process ends.
 struct Bank {
     process: Child,
     input: ChildStdin,
@@ -94,7 +94,7 @@ pub fn play(folder: &Path) -> Result<()> {
                     "    {bytes} bytes: the number, the time and the proofs are the price of step 4."
                 );
             }
-            // A frame that a dead process does not take is sent again later.
+            // If the process has died, the write fails, and the session sends the frame again later.
             let _ = writeln!(bank.input, "{}", frame.text);
         }
         match next(shop.session(), &bank.output)? {
@@ -124,7 +124,8 @@ pub fn play(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lines of a declaration in the file that the build script made, without its doc comments.
+/// Returns the lines of the declaration that begins with the line `first`, from the file that the build script made.
+/// Leaves out doc comments.
 fn declaration(first: &str) -> impl Iterator<Item = &'static str> {
     let generated = include_str!(concat!(env!("OUT_DIR"), "/accp.rs"));
     let lines = generated.lines().skip_while(move |line| *line != first);

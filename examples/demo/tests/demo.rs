@@ -1,4 +1,4 @@
-//! The output of the program. The program kills a process of its own on the way.
+//! Tests the output of the demo. The demo kills one of its own processes.
 
 use std::process::Command;
 

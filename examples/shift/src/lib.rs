@@ -1,7 +1,7 @@
 //! The shifts of a team of clerks. This crate has the same registry as the team, and takes the types of its frames
 //! from the crate `frames`.
 //!
-//! It also has a registry of its own. `build.rs` makes a module of each registry: `team` and `own`.
+//! This crate also has its own registry. `build.rs` makes a module from each registry: `team` and `own`.
 
 use accp_runtime::AccpFrame;
 
@@ -12,7 +12,8 @@ include!(concat!(env!("OUT_DIR"), "/registries.rs"));
 #[accp(transparent)]
 pub struct CaseNumber(pub String);
 
-/// Makes the frame for a closed case. It holds the refunds of the crate `frames` unchanged.
+/// Makes the frame for a closed case. The frame can hold the refunds as they are, because their type is that of the
+/// crate `frames`.
 pub fn closed(number: CaseNumber, refunds: Vec<frames::Refund>) -> team::CaseDone {
     team::CaseDone::new(number, team::CaseState::Closed).refunds(refunds)
 }

@@ -1,4 +1,4 @@
-//! Two crates with one registry have one set of types.
+//! Tests that two crates with the same registry can share one set of types.
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 

@@ -1,4 +1,4 @@
-//! Plays both processes, kills one of them on the way, and restarts the processes that ended too early.
+//! Runs both processes, kills one of them during the session, and restarts each process that ended too early.
 
 use std::env::current_exe;
 use std::io::{BufRead as _, BufReader};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::Result;
 
-/// The longest time in which neither process says anything.
+/// The longest time to wait for a line of either process.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most processes that may end before the session ends: the killed process, and processes that fail
-/// without their peer.
+/// The greatest number of times that a process may end before the session ends. The killed process counts, and each
+/// process that fails because its peer is gone.
 const MOST_ENDS: usize = 10;
 
 /// A process that ends with the demonstration.

@@ -1,4 +1,4 @@
-//! The desk: it hosts the session, and its model decides.
+//! The desk: it hosts the session, and its model decides what happens to a case.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn run(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns the text about a frame for the model; `None` if there is nothing to decide.
+/// Returns a text that tells the model about a frame; `None` if there is nothing to decide.
 fn news(inbound: &Inbound) -> Result<Option<String>> {
     if let Ok(failed) = inbound.decode::<ErrorFail>() {
         return Ok(Some(format!("Refused. {}.", failed.frame.msg)));

@@ -1,5 +1,5 @@
-//! A support desk in two processes: a shop with customers, orders and money, and a desk whose model
-//! decides what happens to a case. They talk over TCP. Either may be killed at any time.
+//! A support desk in two processes: a shop with customers, orders and money, and a desk whose model decides what
+//! happens to a case. Both talk over TCP. Each process may be killed at any time.
 
 mod demo;
 mod desk;

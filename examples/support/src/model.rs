@@ -10,7 +10,7 @@ use crate::Result;
 
 /// The tools of the model: the frames that it may send.
 const TOOLS: [&str; 3] = ["req:lookup", "req:refund", "esc:support"];
-/// How often the model may correct a call.
+/// The number of attempts that the model has for a call.
 const ATTEMPTS: usize = 3;
 
 /// A model that answers with tool calls.
@@ -39,7 +39,7 @@ impl Model {
         })
     }
 
-    /// Lets the model choose the next frame of a case. If its call is no valid frame, the model gets the error and
+    /// Lets the model choose the next frame of a case. If its call is not a valid frame, the model gets the error and
     /// may correct the call.
     pub fn decide(&self, context: &str, news: &str) -> Result<DynamicFrame<'static>> {
         let mut messages = vec![

@@ -14,7 +14,7 @@ use crate::frames::{
 use crate::link::{Wire, connection, now, wait};
 use crate::{Result, SESSION, owned};
 
-/// The tables of the shop, in the file of its session.
+/// The tables of the shop, in the same file as its session.
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS app_asked (case_id TEXT);
     CREATE TABLE IF NOT EXISTS app_paid (case_id TEXT, order_id TEXT, amount TEXT);

@@ -1,4 +1,4 @@
-//! Makes a conversation of bytes: each byte is a choice of what happens next.
+//! Makes a conversation from bytes: each byte chooses what happens next.
 
 use crate::common::lists::{Call, Kind, Script, Step, Turn, User};
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ const ASKED: [&str; 14] = [
     "## Session Summary\n### Session Intent\n> x",
     "<returncode>0</returncode>",
 ];
-/// What assistants say: promises, statements of done, questions that were answered, contradictions.
+/// What assistants say: promises, reports that a task is done, questions that were answered, contradictions.
 const SAID: [&str; 12] = [
     "I'll search next.",
     "The task is complete. All tests pass.",
@@ -35,7 +35,7 @@ const SAID: [&str; 12] = [
     "Where do you want to fly to?",
     "ok",
 ];
-/// Tools, some of which write.
+/// The names of tools. Some of the tools write files.
 const TOOLS: [&str; 8] = [
     "search",
     "get_order",
@@ -81,7 +81,7 @@ impl Choices<'_> {
         of[self.below(of.len())]
     }
 
-    /// Returns a conversation of up to 8 turns, which ends when the bytes end.
+    /// Returns a conversation of up to 8 turns. It ends earlier if no bytes are left.
     pub(crate) fn script(&mut self) -> Script {
         let mut turns = vec![self.turn()];
         while !self.0.is_empty() && turns.len() < 8 {
@@ -175,7 +175,7 @@ impl Choices<'_> {
     }
 }
 
-/// Returns a text `times` times, each time on a line of its own.
+/// Returns `times` lines, each with this text.
 fn lines(text: &str, times: usize) -> String {
     vec![text; times].join("\n")
 }

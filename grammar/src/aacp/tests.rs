@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{mutated_packet, packet_text};
 
 /// Returns a text that completes the beginning of a packet, if there is one. The function tries every part that can
-/// be missing, and does not depend on the place that the parser reports.
+/// be missing. It does not use the place that the parser reports.
 fn completion(before: &str) -> Option<String> {
     let rests = ["", "a|b|c:", "|b|c:", "b|c:", "|c:", "c:", ":"];
     let texts = rests.map(|rest| format!("{before}{rest}"));
@@ -97,7 +97,7 @@ proptest! {
     }
 }
 
-/// The parser and the description agree on every character.
+/// The parser and the description of the protocol agree on which characters a value may have.
 #[test]
 fn aacp_02_a_value_is_any_text_but_its_separator_and_what_is_unseen() {
     let accp_registry::protocol::Values::Text(fits) = AACP.protocol.values else {
@@ -126,7 +126,7 @@ fn aacp_01_a_packet_has_a_length_limit() {
         (error.at(), error.fault()),
         (8192, &Fault::PacketBytes(8192))
     );
-    // The parser checks the limit before it reads the bytes.
+    // The parser checks the limit first, so bytes that are not UTF-8 do not change the error.
     assert_eq!(parse_bytes(&[0xff; 10_000]).unwrap_err(), error);
 }
 

@@ -1,6 +1,6 @@
 //! Sets of characters.
 
-/// A set of code points: ranges that are in order, apart, and not next to each other.
+/// A set of code points, as sorted ranges. There is a gap between each range and the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct CharSet(Vec<(u32, u32)>);
 
@@ -10,7 +10,7 @@ impl CharSet {
         Self(vec![(0, 0x10_FFFF)])
     }
 
-    /// The codes of a range. They need not be codes of characters.
+    /// The code points from `from` to `to`. They need not be code points of characters.
     pub(super) fn codes(from: u32, to: u32) -> Self {
         Self(vec![(from, to)])
     }

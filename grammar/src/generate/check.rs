@@ -1,4 +1,4 @@
-//! Checks that the generated PEG reads texts as the ABNF means them.
+//! Checks that the generated PEG accepts the same texts as the ABNF.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::graph::{Graph, Source};
 use super::overrides::{Decisions, Overrides};
 use super::rules::{Definition, Rules};
 
-/// The elements of a rule as a PEG may read them.
+/// The elements of a rule, in a form that a PEG reads in the same way as ABNF.
 pub(super) struct Elements {
     pub(super) expr: Expr,
     pub(super) not_before: Option<Expr>,
@@ -21,9 +21,10 @@ pub(super) struct Elements {
 
 /// Returns the elements of all rules that the grammar uses, by lower-case name.
 ///
-/// Alternatives have an order in a PEG, but not in ABNF. A repetition of ABNF takes as many items as the whole text
-/// needs to match; a repetition of a PEG takes all it can. So each alternative gets a place where it hides no other,
-/// and the next characters must tell where each repetition and option ends.
+/// Alternatives have an order in a PEG, but not in ABNF. A repetition in ABNF takes the number of items with which
+/// the whole text matches. A repetition in a PEG takes all items that it can. So this function puts alternatives into
+/// an order in which none hides a later one, and checks that the next characters show where each repetition and
+/// option ends.
 pub(super) fn elements(
     rules: &Rules,
     overrides: &Overrides,
@@ -149,8 +150,8 @@ fn refuse_left_recursion(
     rules.sort_by_key(|(_, (rule, _))| rule.line);
     let mut done = BTreeSet::new();
     for (name, _) in rules {
-        // The path of rules from `name`. The number of a rule says how many of the rules with which it can begin were
-        // visited.
+        // The path of rules from `name`. The number beside a rule says how many of the rules with which this rule can
+        // begin were visited.
         let mut path = vec![(name.as_str(), 0)];
         while let Some((name, at)) = path.last_mut() {
             let next = firsts.get(name).and_then(|names| names.get(*at)).copied();

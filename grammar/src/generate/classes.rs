@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::charset::CharSet;
 use super::expr::Expr;
 
-/// The longest chain of rules through which a class is found.
+/// The longest chain of rules through which the class of a rule is found.
 const BEHIND: usize = 24;
 
 /// The first code above the codes of all characters.
@@ -15,12 +15,12 @@ const BEYOND: u32 = 0x11_0000;
 pub(super) struct Classes {
     /// The rules that match single characters and nothing else.
     single: BTreeMap<String, CharSet>,
-    /// Characters before which a rule never fails.
+    /// For each rule, characters before which the rule never fails.
     never_fails: BTreeMap<String, CharSet>,
 }
 
 impl Classes {
-    /// Finds the classes of all rules except those of `bounded`, which fail before certain characters.
+    /// Finds the classes of all rules, except of the rules in `bounded`: those fail before certain characters.
     pub(super) fn new(rules: &BTreeMap<String, Expr>, bounded: &BTreeSet<String>) -> Self {
         let mut classes = Self {
             single: BTreeMap::new(),
@@ -47,7 +47,7 @@ impl Classes {
         classes
     }
 
-    /// Gives each of these rules a letter of its own, which stands for all that the rule matches.
+    /// Gives each of these rules its own letter. The letter stands for any text that the rule matches.
     pub(super) fn with_letters<'a>(names: impl Iterator<Item = &'a String>) -> Self {
         let letters = (BEYOND..).zip(names);
         Self {
@@ -58,7 +58,8 @@ impl Classes {
         }
     }
 
-    /// Returns the characters if the expression matches single characters and nothing else.
+    /// Returns the characters that the expression matches; `None` if the expression also matches other texts than
+    /// single characters.
     pub(super) fn single(&self, expr: &Expr) -> Option<CharSet> {
         match expr {
             Expr::Literal { text, folds, .. } => {
@@ -78,7 +79,7 @@ impl Classes {
         }
     }
 
-    /// Returns characters before which the expression never fails in a PEG. The set may lack some.
+    /// Returns characters: if one of them comes next, the expression never fails in a PEG. The set may be incomplete.
     pub(super) fn never_fails_before(&self, expr: &Expr) -> CharSet {
         match expr {
             Expr::Rule(name) => self.never_fails.get(name).cloned().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Checks that a PEG decides at each point as the ABNF means it.
+//! Checks that at each point where a PEG decides, its decision loses no text of the ABNF.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::graph::{DecisionPoint, Fragment, Graph, Source};
 use super::overrides::{Decisions, Overrides};
 use super::walk::{Outcome, Walker};
 
-/// The order of alternatives, by rule and choice.
+/// The order of the alternatives, by the number of the rule and the number of the choice in this rule.
 pub(super) type Orders = BTreeMap<usize, BTreeMap<usize, Vec<usize>>>;
 
-/// Checks all points, and returns the orders of alternatives in which none hides another.
+/// Checks all points. Returns orders in which no alternative hides a later one.
 pub(super) fn orders(
     sources: &[Source<'_>],
     overrides: &Overrides,
@@ -105,7 +105,7 @@ impl<'a> Checks<'a> {
         Ok(())
     }
 
-    /// Returns an order of alternatives such that none hides another in any of the copies.
+    /// Returns an order in which no alternative hides a later one, in any of the copies.
     fn order(
         &mut self,
         rule: usize,
@@ -162,7 +162,8 @@ impl<'a> Checks<'a> {
         ))
     }
 
-    /// Notes whether the alternative `first`, tried before `second`, can match where the ABNF means `second`.
+    /// Checks whether a PEG that tries `first` before `second` could take `first` where the ABNF means `second`. If
+    /// so, adds the pair to `hides`.
     fn hides(
         &mut self,
         copies: &[&[Fragment]],
@@ -188,7 +189,7 @@ impl<'a> Checks<'a> {
             .map_or_else(String::new, ToString::to_string)
     }
 
-    /// Refuses a choice that ABNF leaves open and a PEG has to decide.
+    /// Returns the error for a rule in which a PEG has to make a decision that the ABNF leaves open.
     fn refuse(&self, rule: usize, message: &str) -> GenerateError {
         let rule = self.sources[rule].rule;
         rule.error(&format!(
@@ -199,7 +200,7 @@ impl<'a> Checks<'a> {
         ))
     }
 
-    /// Refuses a decision by which the rule would no longer accept some texts of the ABNF.
+    /// Returns the error for a decision with which the rule would no longer accept some texts of the ABNF.
     fn narrowing(&self, rule: usize, message: &str) -> GenerateError {
         narrowing(
             self.sources[rule].rule.name.as_str(),
@@ -209,7 +210,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Refuses a decision by which a rule would no longer accept some texts of the ABNF.
+/// Returns the error for a decision with which a rule would no longer accept some texts of the ABNF.
 pub(super) fn narrowing(rule: &str, decisions: &Decisions, message: &str) -> GenerateError {
     GenerateError::overrides(
         decisions.line,
@@ -220,7 +221,8 @@ pub(super) fn narrowing(rule: &str, decisions: &Decisions, message: &str) -> Gen
     )
 }
 
-/// Sorts alternatives so that none hides a later one, and keeps their order where it can.
+/// Sorts alternatives so that none hides a later one, and changes their order as little as possible. `None` if there
+/// is no such order.
 fn sorted(mut rest: Vec<usize>, hides: &BTreeMap<(usize, usize), Outcome>) -> Option<Vec<usize>> {
     let mut order = Vec::new();
     while !rest.is_empty() {

@@ -15,7 +15,7 @@ use super::walk::{State, Walker, start};
 /// The most pairs of states that the comparison looks at.
 const STATES: usize = 20_000;
 
-/// Refuses elements of the overrides that are not the language of the ABNF.
+/// Refuses elements of the overrides that do not accept the same texts as the ABNF.
 pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), GenerateError> {
     let mut all = BTreeMap::new();
     for rule in rules.used() {
@@ -136,7 +136,7 @@ fn compare(
     Ok(Comparison::Same)
 }
 
-/// Returns sets of characters that all the states treat alike.
+/// Splits the characters into sets such that each state accepts all characters of a set, or none of them.
 fn letters(graph: &Graph, states: &[Vec<State>]) -> Vec<CharSet> {
     let mut cuts = BTreeSet::new();
     for (node, _) in states.iter().flatten() {
@@ -153,7 +153,7 @@ fn letters(graph: &Graph, states: &[Vec<State>]) -> Vec<CharSet> {
         .collect()
 }
 
-/// Returns the states that follow a character of `letters`.
+/// Returns the states after one character of `letters`.
 fn follow(graph: &Graph, states: &[State], letters: &CharSet) -> Vec<State> {
     let mut next = Vec::new();
     for (node, stack) in states {

@@ -1,4 +1,4 @@
-//! The mistakes that the generator reports.
+//! The error for a mistake that the generator finds.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The elements of a rule, in a form that the checks and the writer of pest share.
+//! The elements of a rule, in a form that both the checks and the writer of the pest grammar use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,17 +8,18 @@ use abnf::types::{Node, TerminalValues};
 use super::error::GenerateError;
 use super::rules::Definition;
 
-/// The most repetitions that a rule may count. pest writes each one out.
+/// The greatest count of a repetition. pest makes a copy of the item for each.
 const COUNT: usize = 1000;
 
 /// An expression without groups. Each literal and each choice has its number in the rule.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expr {
-    /// A text. It is empty where the ABNF allows nothing at all, such as `0"x"`.
+    /// A text. It is empty for elements that match only the empty text, such as `0"x"`.
     Literal {
         text: String,
         folds: bool,
-        /// The number of the literal, which `marks` can name; none for `%x41`.
+        /// The number of the literal in the rule, by which a `marks` decision can name it; `None` for a literal such
+        /// as `%x41`.
         number: Option<usize>,
     },
     Range(char, char),
@@ -63,8 +64,7 @@ impl Expr {
         }
     }
 
-    /// Returns an alternative that can be empty and stands before others, which it would hide in a
-    /// PEG.
+    /// Returns an alternative that can be empty and has alternatives after it. In a PEG, it would hide those.
     pub(super) fn hiding(&self, nullable: &BTreeSet<String>) -> Option<&Expr> {
         match self {
             Self::Literal { .. } | Self::Range(..) | Self::Rule(_) => None,
@@ -79,7 +79,8 @@ impl Expr {
         }
     }
 
-    /// Numbers the choices, and puts the alternatives of each choice into the order that `orders` has for its number.
+    /// Numbers the choices, and puts the alternatives of each choice into the order that `orders` holds under the
+    /// number of the choice.
     pub(super) fn arrange(&mut self, count: &mut usize, orders: &BTreeMap<usize, Vec<usize>>) {
         match self {
             Self::Literal { .. } | Self::Range(..) | Self::Rule(_) => {}
@@ -104,7 +105,7 @@ impl Expr {
         }
     }
 
-    /// Returns whether the expression matches the empty text, given the rules that do.
+    /// Returns whether the expression matches the empty text. `nullable` holds the rules that match it.
     pub(super) fn is_nullable(&self, nullable: &BTreeSet<String>) -> bool {
         match self {
             Self::Literal { text, .. } => text.is_empty(),
@@ -201,8 +202,8 @@ impl fmt::Display for Expr {
 pub(super) struct ExprReader<'a> {
     rule: &'a Definition,
     case_sensitive: bool,
-    /// How many times pest writes out the expression that is read now: the counts around it,
-    /// multiplied.
+    /// How many copies pest makes of the expression that is being read: the product of the counts of all repetitions
+    /// around it.
     times: usize,
     /// The number of literals so far.
     pub(super) literals: usize,
@@ -303,7 +304,7 @@ impl<'a> ExprReader<'a> {
         })
     }
 
-    /// Reads alternatives, in the order given.
+    /// Reads the alternatives of a choice, and keeps their order.
     pub(super) fn choice(&mut self, nodes: &[Node]) -> Result<Expr, GenerateError> {
         let alternatives = nodes.iter().map(|node| self.read(node));
         Ok(Expr::Choice {
@@ -322,14 +323,15 @@ impl<'a> ExprReader<'a> {
     }
 }
 
-/// Changes expressions that can be empty so that a PEG can read them. A PEG cannot repeat an expression that can be
-/// empty, and an alternative that can be empty would hide those after it.
+/// Changes expressions that can be empty so that a PEG can read them. A PEG cannot repeat such an expression, and
+/// such an alternative would hide the alternatives after it.
 pub(super) struct Emptiness<'a> {
     pub(super) nullable: &'a BTreeSet<String>,
 }
 
 impl Emptiness<'_> {
-    /// Returns an expression with the same texts, or the name of the rule that makes this impossible.
+    /// Returns an expression that matches the same texts and that a PEG can read. The error is the name of the rule
+    /// that makes this impossible.
     pub(super) fn without_empty(&self, expr: Expr) -> Result<Expr, String> {
         Ok(match expr {
             Expr::Sequence(parts) => Expr::Sequence(self.all(parts)?),
@@ -342,7 +344,7 @@ impl Emptiness<'_> {
                         alternatives,
                     });
                 }
-                // A rule that can be empty stays as it is, so the choice can be empty too.
+                // A rule that can be empty stays in the choice unchanged. So the choice can be empty, too.
                 let (mut filled, mut has_rule) = (Vec::new(), false);
                 for one in alternatives {
                     if let Ok(one) = self.filled(&one) {
@@ -399,7 +401,8 @@ impl Emptiness<'_> {
             .collect()
     }
 
-    /// Returns the expression without the empty text; nothing if there is no other text.
+    /// Returns an expression that matches the same texts except the empty text; `None` if it would match no text. The
+    /// error is a rule that can be empty.
     fn filled(&self, expr: &Expr) -> Result<Option<Expr>, String> {
         if !expr.is_nullable(self.nullable) {
             return Ok(Some(expr.clone()));

@@ -11,15 +11,15 @@ use super::rules::Definition;
 /// The most nodes. A larger grammar is refused, because it cannot be checked.
 const NODES: usize = 400_000;
 
-/// The most copies of a repeated expression. If more would be needed, a loop replaces them, and the walk does not
-/// count its rounds.
+/// The most copies of a repeated expression. If more copies would be needed, the graph has a loop instead, and the
+/// walk does not count the rounds of the loop.
 const COPIES: usize = 40;
 
 pub(super) type NodeId = usize;
 
 pub(super) enum GraphNode {
-    /// One character of `set`. `yields` says that the character is optional: a repetition before it may take it
-    /// instead.
+    /// One character of `set`. `yields` says that the character is optional: a repetition before it may take this
+    /// character.
     Char {
         set: CharSet,
         next: NodeId,
@@ -29,9 +29,10 @@ pub(super) enum GraphNode {
         rule: usize,
         next: NodeId,
     },
-    /// A branch. With a single next node it is a mark, which ends a fragment.
+    /// A branch. A branch with only one next node marks the end of a fragment.
     Split(Vec<NodeId>),
-    /// A PEG does not pass here if one of these characters follows. ABNF always passes.
+    /// The end of a rule with a `not-before` decision. A PEG fails here if a character of `set` follows; the ABNF has
+    /// no such condition.
     NotBefore {
         set: CharSet,
         next: NodeId,
@@ -52,7 +53,7 @@ pub(super) enum DecisionPoint {
         number: usize,
         parts: Vec<Fragment>,
     },
-    /// A repetition or an option: the PEG takes one more item, or goes on with what follows.
+    /// A repetition or an option: the PEG takes one more item, or goes on after the repetition.
     Repeat {
         expr: Expr,
         item: Fragment,
@@ -73,13 +74,13 @@ pub(super) struct Graph {
     pub(super) entries: Vec<NodeId>,
     /// The last node of each rule.
     pub(super) exits: Vec<NodeId>,
-    /// The nodes at which the callers of each rule go on after the rule.
+    /// For each rule, the nodes at which its callers go on after the rule.
     pub(super) callers: Vec<Vec<NodeId>>,
-    /// The points, with the number of their rule.
+    /// The decision points, each with the number of its rule.
     pub(super) points: Vec<(usize, DecisionPoint)>,
 }
 
-/// A rule as the graph needs it.
+/// A rule from which the graph is built.
 pub(super) struct Source<'a> {
     /// The lower-case name.
     pub(super) name: String,
@@ -129,7 +130,7 @@ struct Builder<'a> {
     numbers: BTreeMap<String, usize>,
     rule: &'a Definition,
     number: usize,
-    /// How many copies of the present expression there are.
+    /// The number of copies of the expression that is being added.
     copies: usize,
 }
 
@@ -149,14 +150,14 @@ impl Builder<'_> {
         self.add(GraphNode::Split(vec![next]))
     }
 
-    /// Adds a part that ends at a mark before `next`.
+    /// Adds the nodes of an expression as a fragment: the fragment ends at a mark, and `next` follows the mark.
     fn part(&mut self, expr: &Expr, next: NodeId) -> Result<Fragment, GenerateError> {
         let to = self.mark(next)?;
         let from = self.expr(expr, to)?;
         Ok(Fragment { from, to })
     }
 
-    /// Adds the end of a rule that must not end before `next`.
+    /// Adds the end of a rule with a `not-before` decision: the rule must not end where `next` follows.
     fn bound(&mut self, next: &Expr, end: NodeId) -> Result<NodeId, GenerateError> {
         let nowhere = self.add(GraphNode::Split(Vec::new()))?;
         let points = self.graph.points.len();
@@ -301,13 +302,13 @@ impl Builder<'_> {
         };
         let exit = self.mark(next)?;
         let ways = if max == Some(min) {
-            // If the count is fixed, a PEG has nothing to decide.
+            // If the number of items is fixed, a PEG has nothing to decide.
             self.add(GraphNode::Split(vec![from, exit]))?
         } else {
             let (taken, never_fails) = match max {
                 None => (single, self.classes.never_fails_before(item)),
-                // The walk does not count items, so it assumes that the repetition may have reached
-                // its limit.
+                // The walk does not count the items. So it assumes that the repetition may have reached its limit at
+                // any item.
                 Some(_) => (None, CharSet::default()),
             };
             self.decide(expr, Fragment { from, to }, (exit, never_fails), taken)?
@@ -316,7 +317,7 @@ impl Builder<'_> {
         Ok(ways)
     }
 
-    /// Adds the decision between one more item and what follows. If a character of `never_fails` comes
+    /// Adds the decision between one more item and the end of the repetition. If a character of `never_fails` comes
     /// next, a PEG takes one more item.
     fn decide(
         &mut self,

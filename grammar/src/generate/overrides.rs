@@ -1,4 +1,4 @@
-//! The table of decisions that a PEG needs and ABNF does not make.
+//! Reads the table of decisions that a PEG needs and that the ABNF leaves open.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Decisions {
     pub(super) line: usize,
     pub(super) whole_input: bool,
     pub(super) order: Option<Vec<Node>>,
-    /// Other elements, which accept the same texts.
+    /// The elements to use instead of the elements in the ABNF. They accept the same texts, unless `narrows` is set.
     pub(super) other: Option<Node>,
     /// Whether the rule may refuse texts of the ABNF.
     pub(super) narrows: bool,
@@ -32,7 +32,7 @@ pub(super) struct Decisions {
     pub(super) rename: Option<String>,
 }
 
-/// The nodes that a rule leaves in the tree.
+/// The nodes that a rule makes in the tree.
 #[derive(Default, Clone, Copy, PartialEq)]
 pub(super) enum Modifier {
     /// A node, with the nodes of the inner rules.
@@ -45,7 +45,7 @@ pub(super) enum Modifier {
 }
 
 impl Overrides {
-    /// Reads the table, and removes from `rules` the rules that the table makes needless.
+    /// Reads the table, and removes from `rules` the rules that are no longer needed because of the table.
     pub(super) fn parse(text: &str, rules: &mut Rules) -> Result<Self, GenerateError> {
         let mut overrides = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -111,8 +111,8 @@ impl Overrides {
                     "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
-            // The row changes nothing: the checks find out by themselves that repetitions may
-            // take all they can.
+            // The row changes nothing: the checks find out without it whether repetitions may take all items that
+            // they can.
             return Ok(());
         }
         let Some(rule) = rules.find(name).filter(|rule| !rule.is_core) else {
@@ -222,7 +222,7 @@ fn first_word(row: &str) -> (&str, &str) {
     (word, rest.trim())
 }
 
-/// Reads the operand of `order`: the alternatives of the rule, each once.
+/// Reads the operand of `order`: all alternatives of the rule in another order, each once.
 fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, GenerateError> {
     let alternatives: &[Node] = match &rule.node {
         Node::Alternatives(nodes) => nodes,

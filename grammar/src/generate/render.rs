@@ -1,4 +1,4 @@
-//! One rule as text of pest.
+//! Writes one rule in the notation of pest.
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ impl fmt::Display for Rendered<'_> {
     }
 }
 
-/// The binding strength of the place of an expression. A weaker expression needs parentheses.
+/// How tightly the place of an expression binds. An expression that binds less tightly needs parentheses there.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Level {
     Choice,
@@ -170,7 +170,7 @@ impl Renderer<'_> {
         Ok(parts.join(separator))
     }
 
-    /// Returns a literal: as it is, or as the rule that `marks` names.
+    /// Returns a literal as it is, or the name of the rule that a `marks` decision gives it.
     fn mark(&mut self, literal: String, number: Option<usize>) -> Result<String, GenerateError> {
         let names = self.decisions.marks.as_deref().unwrap_or_default();
         let Some(suffix) = number.and_then(|number| names.get(number)) else {

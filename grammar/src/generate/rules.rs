@@ -87,7 +87,7 @@ impl Rules {
         self.by_name.get(&name.to_lowercase())
     }
 
-    /// Returns the first name in an expression of the overrides that is not a rule.
+    /// Returns the first name in an expression of the overrides that is not the name of a rule.
     pub(super) fn undefined(&self, node: &Node) -> Option<String> {
         let mut names = Vec::new();
         references(node, &mut names);
@@ -183,8 +183,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the rules that the grammar needs. Every rule that no earlier rule leads to is the start of a grammar,
-    /// and needs all rules that it leads to.
+    /// Returns the rules that the grammar needs. A rule leads to the rules that it uses, and to those that they use.
+    /// A rule to which no earlier rule leads is the start of a grammar, and needs all rules to which it leads.
     fn needed(&self, other: &BTreeMap<String, &Node>, more: &[&Node]) -> BTreeSet<String> {
         let (mut reached, mut needed) = (BTreeSet::new(), BTreeSet::new());
         for rule in self.all().filter(|rule| !rule.is_core) {
@@ -203,7 +203,7 @@ impl Rules {
         needed
     }
 
-    /// Adds the name of a rule, and the names that the rule leads to.
+    /// Adds the name of a rule, and the names of the rules to which it leads.
     fn reach(
         &self,
         first: String,
@@ -313,8 +313,8 @@ fn code(line: &str) -> &str {
     line
 }
 
-/// Returns rules with a small letter after each `%`. ABNF reads `%X41` and `%x41` alike, but the ABNF parser knows
-/// only `%x41`.
+/// Returns rules with a small letter after each `%`. ABNF reads `%X41` and `%x41` alike, but the crate that parses
+/// ABNF knows only `%x41`.
 pub(super) fn lowercase_marks(block: &str) -> String {
     let (mut small, mut closing, mut is_marked) = (String::new(), None, false);
     for c in block.chars() {

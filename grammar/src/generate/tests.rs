@@ -18,6 +18,7 @@ fn check(pest: &str) -> Result<(), GenerateError> {
     ACCP.check(pest)
 }
 
+/// The `.pest` files of the repository must equal the result of the generator.
 /// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the files again.
 #[test]
 fn the_checked_in_grammars_are_up_to_date() {
@@ -133,12 +134,12 @@ fn nested_groups_have_a_limit() {
             .unwrap()
             .contains("a = { ^\"x\" }")
     );
-    // Parentheses in texts and comments do not count as nesting.
+    // Parentheses in quotes and comments do not count as nesting.
     let texts = format!("a = \"{0}\" ; {0}\n", "(".repeat(3000));
     assert!(generate(&texts, "").is_ok());
 }
 
-/// Rules that lead to rules need no stack either.
+/// A long chain of rules, each of which uses the next, must not overflow the stack.
 #[test]
 fn long_chains_of_rules() {
     let rules = (0..3000).map(|at| format!("r{at} = r{}\n", at + 1));

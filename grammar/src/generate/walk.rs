@@ -1,8 +1,9 @@
 //! Two walks through the graph, side by side over the same text.
 //!
-//! The first walk goes through a part that a PEG tries. The second walk goes through what the ABNF means at this
-//! point: another part, and all that can follow that part. If the first walk can be complete where the second is not
-//! at the end of its part, the PEG would take another text than the ABNF means.
+//! The first walk goes through a part that a PEG tries. The second walk goes through another part, which the ABNF
+//! means at this point, and through everything that can follow that other part. If the first walk can reach the end
+//! of its part at a place where the second walk is not at the end of its own part, the PEG would take another text
+//! than the ABNF means.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,10 +16,10 @@ const PAIRS: usize = 200_000;
 /// The most pairs of nodes that the walks of a grammar look at.
 const ALL_PAIRS: usize = 4_000_000;
 
-/// The number of a stack of open calls. [`EXACT`] and [`UNKNOWN`] are the stacks without a known call.
+/// The number of a stack of open calls of rules. The stacks [`EXACT`] and [`UNKNOWN`] hold no known call.
 type Stack = u32;
 
-/// No call is open: the walk is in the fragment itself.
+/// No call is open: the walk is in the rule of its fragment, and not in a called rule.
 const EXACT: Stack = 0;
 
 /// The open calls are not known: any caller of the rule may come next.
@@ -32,7 +33,7 @@ pub(super) fn start(part: Fragment) -> State {
     (part.from, EXACT)
 }
 
-/// A state, and what the walk knows about its fragment there.
+/// A state, and a tag with what the walk knows about its fragment in this state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TaggedState {
     node: NodeId,
@@ -46,9 +47,9 @@ enum Tag {
     Forbidden(usize),
     /// In the second walk: the part is not complete.
     Inside,
-    /// In the second walk: the part is complete at this character.
+    /// In the second walk: the part ends exactly here.
     Here,
-    /// In the second walk: the part was complete before.
+    /// In the second walk: the part ended before the last character.
     Earlier,
 }
 
@@ -61,9 +62,9 @@ struct Reached {
 
 /// The result of the walks.
 pub(super) enum Outcome {
-    /// A PEG that tries the first part consumes the same text as the ABNF, or fails.
+    /// A PEG that tries the first part fails, or consumes the same text as the ABNF.
     Safe,
-    /// An example of a difference: a text of which the PEG would consume another part than the ABNF.
+    /// The PEG and the ABNF differ. The text is an example: the PEG would consume another part of it than the ABNF.
     Conflict(String),
     /// The walk was too long.
     TooLarge,
@@ -93,8 +94,8 @@ impl<'g> Walker<'g> {
     }
 
     /// Compares the texts that a PEG consumes for `tried` with the texts of `meant` and of all that can follow
-    /// `meant`. `taken` holds the characters that the repetition before consumes wherever it can. So an optional
-    /// first character of `meant` is never one of them.
+    /// `meant`. `taken` holds the characters that the repetition before this point consumes whenever it can. So an
+    /// optional first character of `meant` is never one of these characters.
     pub(super) fn compare(
         &mut self,
         tried: Fragment,
@@ -137,8 +138,8 @@ impl<'g> Walker<'g> {
                     }
                     let Some(example) = common.example() else {
                         if text == 0 {
-                            // The pair has no common character at the start, but it may have one
-                            // after a text. So the pair may be visited again.
+                            // At the start, the optional character does not count, so the pair has no common
+                            // character. After some text it may have one. So the pair may be visited again.
                             seen.remove(&(*one, *other));
                         }
                         continue;
@@ -167,8 +168,8 @@ impl<'g> Walker<'g> {
         Outcome::Safe
     }
 
-    /// Returns a next character at which the tried part can be complete while the meant part is
-    /// not.
+    /// Returns a next character before which the tried part can be complete although the meant part is not; `None` if
+    /// there is none.
     fn differ(&self, tries: &Reached, means: &Reached) -> Option<String> {
         for end in &tries.ends {
             for tagged in means.chars.iter().filter(|tagged| tagged.tag != Tag::Here) {
@@ -192,8 +193,8 @@ impl<'g> Walker<'g> {
         }
     }
 
-    /// Returns the states at the next characters of a fragment, and whether the fragment can end
-    /// here. It walks by the rules of ABNF.
+    /// Returns the states at the next characters of a fragment, and whether the fragment can end here. The walk
+    /// follows the rules of ABNF, not of a PEG.
     pub(super) fn next(&mut self, from: &[State], end: NodeId) -> (Vec<State>, bool) {
         let (mut states, mut is_end) = (Vec::new(), false);
         for (node, stack) in from {
@@ -218,7 +219,7 @@ impl<'g> Walker<'g> {
         (states, is_end)
     }
 
-    /// Goes on from a state to the characters that can be next, and past the mark `end`.
+    /// Goes on from a state to all characters that can be next, also to those after the mark `end`.
     fn reach(&mut self, from: TaggedState, end: NodeId) -> Reached {
         let graph = self.graph;
         let (mut reached, mut seen, mut open) = (Reached::default(), HashSet::new(), vec![from]);
@@ -271,7 +272,7 @@ impl<'g> Walker<'g> {
                         });
                     }
                     (_, UNKNOWN) => {
-                        // A text may end after any rule.
+                        // Any rule may be at the end of the whole text.
                         if matches!(tagged.tag, Tag::Here | Tag::Earlier) {
                             reached.ends.push(tagged.tag);
                         }
@@ -284,7 +285,8 @@ impl<'g> Walker<'g> {
         reached
     }
 
-    /// Opens a call. If a rule calls itself, the calls before are forgotten, so that the number of stacks is limited.
+    /// Opens a call. If the same call is open already, that call and all older calls are forgotten. This limits the
+    /// number of stacks.
     fn push(&mut self, next: NodeId, stack: Stack) -> Stack {
         let (calls, bottom) = &self.stacks[stack as usize];
         let known = calls.iter().position(|call| *call == next);
@@ -315,7 +317,7 @@ impl<'g> Walker<'g> {
     }
 }
 
-/// Returns the text that leads to a pair.
+/// Returns the text that leads to the pair with this index in `texts`.
 fn spell(texts: &[(usize, char)], mut at: usize) -> String {
     let mut text = Vec::new();
     while at != 0 {

@@ -1,4 +1,4 @@
-//! The reference parser: properties of every text, and the refusals of each limit.
+//! The reference parser of frames: properties that hold for every text, and the errors for each limit.
 
 mod productions;
 
@@ -16,9 +16,9 @@ fn fault(text: &str) -> (usize, Fault) {
 
 /// Returns a text that completes the beginning of a frame, if there is one.
 ///
-/// The function does not depend on the place that the parser reports. It tries every part that can be missing inside
-/// (nothing, a name or value, a key and value, the rest of an entry, the delimiter of an escape), each with all open
-/// brackets closed, and the missing header.
+/// The function does not depend on the place that the parser reports. It tries every part that can be missing:
+/// nothing, a name or value, a key and value, the rest of an entry, the delimiter of an escape, or the header. After
+/// the part, it closes all open brackets.
 fn completion(before: &str) -> Option<String> {
     let mut closers = String::new();
     let mut is_escaped = false;
@@ -107,8 +107,8 @@ proptest! {
 
     #[test]
     fn an_expected_set_is_complete(bytes in testing::mutated()) {
-        // A mark can follow if and only if the error names it, or expects a delimiter, or expects a
-        // value that begins with it.
+        // A mark can follow if and only if the error names the mark, or expects a delimiter, or expects a value that
+        // can begin with the mark.
         let text = String::from_utf8_lossy(&bytes);
         if let Err(error) = run(&text) {
             let Fault::Expected(expected) = error.fault() else { unreachable!() };
@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Returns the production of a literal, without the grammar.
+/// Returns the production that a literal should match. This is computed without the grammar.
 fn narrowest(raw: &str) -> ScalarRule {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let number = raw.strip_prefix('-').unwrap_or(raw);

@@ -7,14 +7,14 @@ use crate::hash::Hash;
 use crate::problem::Problems;
 use crate::tables::ErrorCode;
 
-/// The reason why a delta was not applied. Nothing has changed then.
+/// The reason why a delta was not applied. The registry is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeltaError {
-    /// More bytes than a delta may have, or more entries in one of its lists or objects.
+    /// The delta has too many bytes, or one of its lists or objects has too many entries.
     #[error("a delta has at most {limit} {of}, and this one has {found}")]
     Size {
-        /// The kind of thing that is counted.
+        /// What was counted, as a word: `bytes` or `entries`.
         of: &'static str,
         /// The allowed number.
         limit: usize,

@@ -72,7 +72,8 @@ fn any_registry() -> impl Strategy<Value = Registry> {
     })
 }
 
-/// States the rules for lost codes independently of the code under test.
+/// Returns whether a known code has another meaning in `next`, and whether one is missing there. This is computed
+/// without the code under test.
 fn codes_lost(held: &Registry, next: &Registry) -> (bool, bool) {
     let mut lost = (false, false);
     for schema in held.schemas() {

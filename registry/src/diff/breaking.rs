@@ -78,7 +78,8 @@ pub(super) const fn breaks(reader: Broken, rule: &'static str) -> Option<Breakin
     Some(Breaking { reader, rule })
 }
 
-/// Returns which reader is broken, given whether each reader reads what the other side writes.
+/// Returns which reader is broken; `None` if neither. The flags say whether each reader can read what the other side
+/// writes.
 const fn broken(old_reads: bool, new_reads: bool) -> Option<Broken> {
     match (old_reads, new_reads) {
         (true, true) => None,

@@ -60,8 +60,7 @@ impl Changes {
         });
     }
 
-    /// Adds a change that breaks each of these readers in a way of its own; a change that breaks nobody if there is
-    /// no reader.
+    /// Adds the change once for each way in which it breaks a reader. If it breaks no reader, adds it once.
     pub(super) fn push_each(
         &mut self,
         pointer: &str,

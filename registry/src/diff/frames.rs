@@ -14,8 +14,8 @@ use crate::model::{Field, FrameSpec, Schema};
 impl Changes {
     /// Compares the frames of two schemas. In `old`, renamed fields already have their new names.
     ///
-    /// A schema without `frames` lists every frame. So its first entry takes all other frames away, and without its
-    /// last entry it lists all frames again.
+    /// A schema without `frames` lists every frame. So when a first entry is added, the schema no longer lists the
+    /// other frames. When the last entry is removed, the schema lists every frame again.
     pub(super) fn frames(&mut self, at: &str, old: &Schema, new: &Schema) {
         let at = format!("{at}/frames");
         for frame in old
@@ -43,7 +43,8 @@ impl Changes {
                 self.frame(&at, (old, &FrameSpec::new(&frame.head)), (new, frame));
                 continue;
             }
-            // The old reader takes no defaults in a frame that it does not list, and nobody relies on such a frame.
+            // The old reader fills in no defaults here, because its schema does not list this frame. No peer relies
+            // on such defaults.
             let is_refused = refuses(old, new, &frame.head);
             let breaking = is_refused.then_some(Breaking {
                 reader: Broken::Old,
@@ -54,8 +55,8 @@ impl Changes {
         self.every_frame(&at, old, new);
     }
 
-    /// Reports that a schema no longer lists every frame, or lists every frame now, if the frames that only one of the
-    /// two schemas lists are read in another way.
+    /// Reports that a schema no longer lists every frame, or now lists every frame. Reports this only if it changes
+    /// how a reader reads the frames that one of the two schemas does not list.
     fn every_frame(&mut self, at: &str, old: &Schema, new: &Schema) {
         let noun = self.protocol.noun;
         let (reader, description) = match (old.frames.is_empty(), new.frames.is_empty()) {
@@ -66,7 +67,7 @@ impl Changes {
             (false, true) => (Broken::Old, format!("every {noun} takes the defaults now")),
             _ => return,
         };
-        // No entry of `frames` has this head, so it stands for each frame that is not listed.
+        // No entry of `frames` has an empty head. So this head stands for each frame that is not listed.
         if fills_differ(old, new, &["", ""]) {
             self.push(at.to_string(), description, breaks(reader, OTHER_VALUE));
         }
@@ -149,7 +150,7 @@ impl Changes {
     }
 }
 
-/// A field that both schemas have: its index and itself, in the one and in the other schema.
+/// A field that both schemas have, as each schema declares it, with its index there.
 type Pair<'s> = [(usize, &'s Field); 2];
 
 /// Returns the fields that both schemas have.
@@ -161,8 +162,8 @@ fn common<'s>(one: &'s Schema, other: &'s Schema) -> impl Iterator<Item = Pair<'
     })
 }
 
-/// Returns whether a reader refuses a frame with this head, because it wants a field there that the writer may leave
-/// out. A field that is required in all frames of one schema only is reported elsewhere.
+/// Returns whether a reader refuses a frame with this head, because the reader requires a field that the writer may
+/// leave out. A field that is required in all frames of one schema only is reported elsewhere.
 fn refuses<S: AsRef<str>>(reader: &Schema, writer: &Schema, head: &[S]) -> bool {
     common(reader, writer).any(|[(_, field), (_, written)]| {
         field.required == written.required

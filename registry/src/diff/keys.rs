@@ -11,7 +11,8 @@ use super::changes::Changes;
 use crate::model::{Field, Schema};
 
 impl Changes {
-    /// Reports each key that stands for one field in the old schema, and that the new schema writes for another one.
+    /// Reports each key that means one field in the old schema, and is the name or abbreviation of another field in
+    /// the new schema.
     pub(super) fn reused(
         &mut self,
         at: &str,
@@ -89,7 +90,8 @@ pub(super) fn by_keys(
     breaking.into_iter().flatten().collect()
 }
 
-/// Returns what becomes of the value of a field that a writer wrote under `key`; `None` if the reader reads it.
+/// Returns what a reader with this schema does wrong with the value of the field, if a writer wrote it under `key`;
+/// `None` if the reader reads the value as it should.
 fn unread((schema, field): (&Schema, &Field), key: &str) -> Option<&'static str> {
     match schema.field(key) {
         Some((_, known)) if known == field => None,
@@ -124,7 +126,8 @@ pub(super) fn renamed<'s>(old: &'s Schema, new: &'s Schema) -> Vec<(&'s Field, &
     renamed
 }
 
-/// Returns the old field that a new field was.
+/// Returns the field of the old schema from which a field of the new schema comes: the renamed field, or the field
+/// with the same name.
 pub(super) fn before<'s>(
     old: &'s Schema,
     field: &Field,

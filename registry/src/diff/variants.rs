@@ -1,4 +1,4 @@
-//! The differences between two states of a union.
+//! The differences between the unions of two versions of a schema.
 
 use alloc::format;
 use alloc::string::String;
@@ -64,8 +64,8 @@ fn fields(
     found: &mut Vec<Found>,
 ) {
     let variant = new.head.concat();
-    // If no variant in the registry of a reader has a field, the reader treats it as an unknown key. So only the
-    // fields that both schemas have count.
+    // A reader treats a field as an unknown key if no variant in its registry has the field. So only the fields that
+    // both schemas have are compared.
     let common = new_schema.fields.iter().map(|field| &field.name);
     let common = common.filter(|name| old_schema.fields.iter().any(|field| field.name == **name));
     for name in common {

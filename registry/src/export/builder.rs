@@ -16,7 +16,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Reserves the place of a rule whose body is not known yet, with a name after `hint`.
+    /// Reserves the place of a rule whose body is not known yet. The rule gets a name made from `hint`.
     pub(super) fn reserve(&mut self, hint: &str) -> usize {
         let words = hint.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();

@@ -1,4 +1,5 @@
-//! The grammar of the texts of formatted types ([`crate::Format`]).
+//! The grammar of the texts of formatted types ([`crate::Format`]). Each function returns the expression that matches
+//! the texts.
 
 use alloc::string::String;
 
@@ -11,7 +12,7 @@ use crate::view;
 /// How the characters of a text are written.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Without escapes.
+    /// In a place where no character is escaped.
     Plain,
     /// In a frame, where delimiters are escaped.
     Frame,
@@ -41,7 +42,7 @@ pub(super) fn bare(format: Format) -> Expr {
     texts(format, Place::Bare)
 }
 
-/// Returns the texts of a format in the quotes of a view.
+/// Returns the texts of a format as they stand in a view, in quotes.
 pub(super) fn quoted(format: Format) -> Expr {
     sequence([literal("\""), plain(format), literal("\"")])
 }

@@ -1,4 +1,4 @@
-//! The common form of a grammar, from which all spellings are written.
+//! The grammar as data. Each output format is written from it.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -152,7 +152,7 @@ pub(super) fn some(item: Expr) -> Expr {
     repeat(item, 1, None)
 }
 
-/// The common parts of all text formats: the places of brackets, and the spelling of repetitions.
+/// The common parts of all output formats: where brackets are needed, and how repetitions are written.
 pub(super) trait Spelling {
     /// Appends a literal.
     fn literal(&self, out: &mut String, text: &str);
@@ -162,7 +162,7 @@ pub(super) trait Spelling {
     const BAR: &'static str;
     /// The text that opens a group; `)` closes it.
     const OPEN: &'static str;
-    /// Whether a repetition applies to a whole literal of several characters.
+    /// Whether a repetition after a literal applies to all its characters. If not, the literal needs brackets.
     const ATOMIC: bool;
     /// Appends the rule with this name.
     fn rule(&self, out: &mut String, name: &str);

@@ -265,8 +265,8 @@ fn metadata(pairs: &[Pair]) -> Node {
     closed(entries.collect())
 }
 
-/// The largest float below the end of [`i64`]. Some engines store bounds as floats, and the next
-/// float is beyond the end.
+/// The largest float in the range of [`i64`]. Some engines store bounds as floats, and the next float is outside the
+/// range.
 const LARGEST: i64 = i64::MAX - 1023;
 
 fn integer(minimum: i64) -> Node {

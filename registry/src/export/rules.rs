@@ -1,4 +1,4 @@
-//! The rules for the text of frames.
+//! The grammar rules for the text of frames.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -193,7 +193,8 @@ impl Text<'_> {
         sequence([literal("["), optional(items), literal("]")])
     }
 
-    /// Returns a map of data of any type. Its pairs, if any, also read as arrays of any type.
+    /// Returns a map of data of any type. This rule needs no part for pairs: the key `_` with arrays of any type also
+    /// covers pairs.
     fn map(&mut self, depth: u32) -> Expr {
         let key = self.builder.token("key", tokens::key);
         let entry = sequence([key, self.item(&Type::Any, depth)]);
@@ -201,7 +202,7 @@ impl Text<'_> {
         sequence([literal("{"), optional(entries), literal("}")])
     }
 
-    /// Returns a map of data of a declared type: the key `_` alone holds pairs.
+    /// Returns a map of data of a declared type. The key `_` holds a list of pairs if it is the only key.
     fn typed_map(&mut self, item: &Type, depth: u32) -> Expr {
         let value = self.item(item, depth - 1);
         let name = self.builder.token("name", tokens::name);

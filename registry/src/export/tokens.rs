@@ -1,4 +1,5 @@
-//! The grammar of scalars, as [`crate::lexical`] spells them.
+//! The grammar of scalars, as [`crate::lexical`] spells them. Each function returns the expression that matches the
+//! spelling.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -138,7 +139,8 @@ pub(super) fn marked() -> Expr {
             nonzero(),
         ]));
     }
-    // A number with 290 zeros and 15 digits is still far larger than the smallest floats, which hold fewer digits.
+    // Very small floats hold fewer than 15 digits. A number with 290 zeros before its digits is still far larger than
+    // those.
     marked.push(sequence([
         literal("0."),
         repeat(literal("0"), PLACES - 1, Some(290)),
@@ -234,7 +236,8 @@ enum Bound {
     Above,
 }
 
-/// Returns the numbers with as many digits as `limit`, without a leading zero, up to it or above it.
+/// Returns the numbers that have the same number of digits as `limit`, without a leading zero: those up to `limit`,
+/// or those above it.
 fn bounded(limit: &str, bound: Bound) -> Expr {
     let mut options = Vec::new();
     for (at, digit) in limit.bytes().enumerate() {
@@ -261,7 +264,7 @@ fn bounded(limit: &str, bound: Bound) -> Expr {
     choice(options)
 }
 
-/// Returns the scalars that share the first character with the word, except the word itself.
+/// Returns the scalars that begin with the first character of the word, except the word itself.
 fn not_word(word: &str) -> Expr {
     let rest = || many(unit(""));
     let mut tail = some(unit(""));

@@ -13,7 +13,7 @@ use crate::model::{Field, Registry};
 use crate::tool::Tool;
 use crate::types::Type;
 
-/// The API that takes the definitions.
+/// The API for which the definitions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolForm {

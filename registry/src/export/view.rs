@@ -1,4 +1,4 @@
-//! The rules for views of frames.
+//! The grammar rules for views of frames.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -78,7 +78,8 @@ struct View<'r> {
 }
 
 impl View<'_> {
-    /// Returns the rule for a frame that is shown as a text only, if the frame requires no field but the text.
+    /// Returns the rule for a frame that is shown as a text only. `None` if the frame requires a field that such a
+    /// view cannot give: a field other than the text and the role, and without a default.
     fn spoken(&mut self, intent: &str, operation: &str, mark: char) -> Option<Expr> {
         let schema = implied(self.registry, intent, operation)?;
         let words = words_of(schema)?;
@@ -101,7 +102,7 @@ impl View<'_> {
         Some(sequence([literal(&format!("{mark} ")), lines]))
     }
 
-    /// Returns the lines after the first line of a text. No line begins a block.
+    /// Returns the lines after the first line of a text. None of them begins a new block.
     fn lines(&mut self) -> Expr {
         let next = self.builder.token("next", next_line);
         many(sequence([literal("\n"), optional(next)]))

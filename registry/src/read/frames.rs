@@ -83,7 +83,7 @@ impl Reader<'_> {
         frame
     }
 
-    /// Reads the name of the field that holds the addressee of a frame.
+    /// Reads `to`: the name of the field that holds the addressee of a frame.
     fn addressee(
         &mut self,
         at: &str,

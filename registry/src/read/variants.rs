@@ -74,7 +74,7 @@ impl Reader<'_> {
         schema.variants = list;
     }
 
-    /// Refuses keys and attributes that do not go with a union.
+    /// Reports keys and attributes that a union cannot have.
     fn alone(&mut self, at: &str, object: &Map<String, Value>, tag: &Named, name: &str) {
         if !self.protocol.nests() {
             let noun = self.protocol.noun;

@@ -1,12 +1,12 @@
-//! The text for frames that do not name their schema.
+//! Tests of the generated text for frames that do not name their schema.
 
 use accp_registry::Registry;
 
 use super::{options, undocumented};
 use crate::{Options, generate};
 
-/// A type without its own spelling in an untyped place must become any value. Keys and defaults
-/// that only the schema would know must be written out or left out, and there must be no registry.
+/// Fields whose type cannot be recognised without a schema must have the type `Value`. Keys that only the schema
+/// knows must be written out. There must be no defaults, and no constants of the registry.
 #[test]
 fn frames_without_a_schema() {
     let registry = Registry::from_json(
@@ -46,7 +46,7 @@ fn frames_without_a_schema() {
     "#);
 }
 
-/// Without a schema on the wire the standard abbreviations apply, whatever the registry says.
+/// If frames name no schema, the standard abbreviations apply, even if the registry gives others.
 #[test]
 fn a_key_that_no_frame_without_a_schema_can_have() {
     let registry = Registry::from_json(
@@ -67,7 +67,8 @@ fn a_key_that_no_frame_without_a_schema_can_have() {
     ");
 }
 
-/// The host of a session alone looks at the addressee and the rules, so a registry may have both.
+/// A registry with addressees and rules is allowed, but the text has none of them: only the host of a session uses
+/// them.
 #[test]
 fn addressees_and_rules_are_left_out() {
     let registry = Registry::from_json(

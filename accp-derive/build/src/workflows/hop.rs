@@ -1,4 +1,4 @@
-//! A hop as a struct, with the function that makes it from the parameters of the hop.
+//! Makes the struct for a hop, with the function `new` that makes the packet from the parameters of the hop.
 
 use accp_aacp::{Hop, Kind, Parameter, Rewrite};
 use accp_registry::AACP;
@@ -13,14 +13,14 @@ use crate::names::{pascal, sanitize, snake};
 /// A part of the text of a field.
 enum Part<'h> {
     Text(String),
-    /// A parameter without a default, with the rewriting of this place.
+    /// A parameter without a default, with the rewriting that the template states at this place.
     Value(&'h Parameter, Option<Rewrite>),
 }
 
 /// Returns the struct of a hop, and its constructor.
 ///
 /// # Errors
-/// A name without a Rust name, or with the same Rust name as another one.
+/// A name that gives no Rust name, or the same Rust name as another name.
 pub(super) fn hop(
     at: &str,
     hop: &Hop,
@@ -89,7 +89,7 @@ pub(super) fn hop(
     let doc = doc::attributes(&[sentence(&hop.meaning), what]);
     let lifetime = (!options.owned).then(|| quote!(<'a>));
     let (parameters, ready) = (arguments.parameters(&text), arguments.ready(&text));
-    // Without parameters, no field uses the lifetime.
+    // Without parameters, the function `new` has no use for the lifetime, so the `impl` does not name it.
     let is_plain = parameters.is_empty();
     let (of_impl, of_type) = match &lifetime {
         Some(_) if is_plain => (None, Some(quote!(<'_>))),
@@ -129,8 +129,8 @@ pub(super) fn hop(
     })
 }
 
-/// Returns whether a template consists of parameters that have a default. Its text may be empty
-/// then.
+/// Returns whether a template consists only of parameters that have a default. Then the text of the field may be
+/// empty.
 fn may_be_empty(hop: &Hop, template: &str) -> bool {
     template.split_terminator('}').all(|place| {
         let name = place
@@ -142,7 +142,7 @@ fn may_be_empty(hop: &Hop, template: &str) -> bool {
     })
 }
 
-/// Takes a template apart. Parameters with a default are part of the text.
+/// Splits a template into texts and parameters. A parameter with a default becomes text.
 fn parts<'h>(hop: &'h Hop, template: &str) -> Vec<Part<'h>> {
     let mut parts = Vec::new();
     let push = |parts: &mut Vec<Part<'h>>, text: &str| match parts.last_mut() {
@@ -178,7 +178,7 @@ fn parts<'h>(hop: &'h Hop, template: &str) -> Vec<Part<'h>> {
     parts
 }
 
-/// The type of texts: owned or not.
+/// The type of texts: `String` if the flag is true, otherwise `Cow<str>`.
 struct Text(bool);
 
 impl Text {
@@ -198,7 +198,7 @@ impl Text {
         }
     }
 
-    /// Converts an expression of type `String` to the type of texts.
+    /// Returns the code that turns an expression of type `String` into the type of texts.
     fn made(&self, text: &TokenStream) -> TokenStream {
         if self.0 {
             text.clone()
@@ -251,7 +251,7 @@ impl<'h> Arguments<'h> {
         each.collect()
     }
 
-    /// Returns the statements that convert and rewrite the arguments.
+    /// Returns the code of the statements that convert and rewrite the arguments.
     fn ready(&self, text: &Text) -> Vec<TokenStream> {
         let ty = text.ty();
         let each = self.list.iter().map(|(parameter, ident)| {
@@ -294,8 +294,8 @@ impl<'h> Arguments<'h> {
         found.unwrap_or_else(|| Ident::new("parameter", Span::call_site()))
     }
 
-    /// Returns the value of a field that consists of this parameter alone. It is cloned if another
-    /// field needs it, too.
+    /// Returns the code for the value of a field that consists only of this parameter. The code clones the argument
+    /// if another field uses it, too.
     fn whole(&self, parameter: &Parameter) -> TokenStream {
         let ident = self.ident(parameter);
         let uses = self.uses.iter().filter(|name| **name == parameter.name);
@@ -306,7 +306,7 @@ impl<'h> Arguments<'h> {
         }
     }
 
-    /// Returns the value of a field that holds one text.
+    /// Returns the code for the value of a field that holds one text.
     fn text(&self, text: &Text, parts: &[Part<'_>]) -> TokenStream {
         match parts {
             [] => text.constant(""),
@@ -316,7 +316,7 @@ impl<'h> Arguments<'h> {
         }
     }
 
-    /// Returns the parts as one `String`.
+    /// Returns the code that joins the parts into one `String`.
     fn joined(&self, parts: &[Part<'_>]) -> TokenStream {
         let mut format = String::new();
         let mut values = Vec::new();
@@ -353,7 +353,7 @@ impl<'h> Arguments<'h> {
         quote!(format!(#format #(, #values)*))
     }
 
-    /// Returns the value of a field that holds a list.
+    /// Returns the code for the value of a field that holds a list.
     fn list(&self, text: &Text, parts: &[Part<'_>]) -> TokenStream {
         match parts {
             [] => quote!(Vec::new()),
@@ -378,7 +378,7 @@ impl<'h> Arguments<'h> {
     }
 }
 
-/// Returns the Rust expression of a rewriting, which is a `String`.
+/// Returns the Rust expression for a rewriting. Its type is `String`.
 fn rewriting(rewrite: Rewrite, value: &TokenStream) -> TokenStream {
     match rewrite {
         Rewrite::Upper => quote!(#value.to_uppercase()),

@@ -1,4 +1,4 @@
-//! The text for workflows, and the names that it refuses.
+//! Tests of the generated text for workflows, and of the errors for names that give no Rust names.
 
 use accp_aacp::{Vocabulary, Workflow};
 

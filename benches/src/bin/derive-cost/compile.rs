@@ -1,4 +1,4 @@
-//! Runs of rustc, and what they cost.
+//! Runs rustc and measures its time and work.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::AnyError;
 /// What a run of rustc costs.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
-    /// From start to end, in seconds.
+    /// The time from start to end, in seconds.
     pub time: f64,
     /// The work of the processors, in the unit of [`Counter`].
     pub work: f64,
@@ -29,7 +29,7 @@ impl Cost {
         }
     }
 
-    /// Returns the text of a table's cell.
+    /// Returns the text of a cell in the table: the time, and the ratios of the time and the work to those of serde.
     pub fn cell(self, serde: &Self) -> String {
         let Self { time, work } = self;
         format!(
@@ -44,7 +44,7 @@ impl Cost {
 pub enum Counter {
     /// In instructions, which `perf` writes into this file.
     Instructions(PathBuf),
-    /// In seconds that processors spent, where the machine does not count instructions.
+    /// In seconds of processor time, if the machine does not count instructions.
     Seconds,
 }
 
@@ -67,15 +67,15 @@ impl fmt::Display for Counter {
     }
 }
 
-/// The command with which cargo compiles a crate.
+/// The rustc command with which cargo compiles a crate.
 pub struct Rustc {
     folder: PathBuf,
     command: String,
 }
 
 impl Rustc {
-    /// Lets cargo compile a crate with new files, and its dependencies. Takes the command of rustc from the output
-    /// of cargo.
+    /// Lets cargo compile a new crate with its dependencies. Takes the rustc command of the crate from the output of
+    /// cargo.
     pub fn of(folder: &Path, arguments: &[&str], name: &str) -> Result<Self, AnyError> {
         let output = cargo(folder)
             .args(arguments)
@@ -106,7 +106,7 @@ impl Rustc {
         }
     }
 
-    /// Returns the bytes of machine code in the library that the command writes.
+    /// Returns the number of bytes of machine code in the library that the command writes.
     pub fn text_size(&self) -> Result<usize, AnyError> {
         let after = |option: &str| {
             let (_, rest) = self.command.split_once(option)?;
@@ -129,7 +129,8 @@ impl Rustc {
     }
 }
 
-/// Runs a command of the shell. The work is counted in instructions if there is a file for `perf`, else in seconds.
+/// Runs a shell command and measures it. The work is counted in instructions if there is a file for `perf`, otherwise
+/// in seconds.
 fn measured(folder: &Path, command: &str, instructions: Option<&Path>) -> Result<Cost, AnyError> {
     let perf = instructions.map_or(String::new(), |file| {
         format!("perf stat -x, -e instructions:u -o '{}'", file.display())

@@ -1,4 +1,5 @@
-//! Generates the sources of one shape, and prints how long each generator takes: `generate FOLDER SHAPE ROUNDS`.
+//! A program that generates the sources of one shape, and prints how long each generator takes:
+//! `generate FOLDER SHAPE ROUNDS`.
 //!
 //! `peers` writes this file into a crate of its own, so that the benches do not depend on the generators of the peers.
 //! Cargo builds it without optimizations, as it builds the scripts in which generators run.

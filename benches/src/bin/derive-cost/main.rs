@@ -1,4 +1,4 @@
-//! What structs and enums cost to compile, as source for `AccpFrame`, serde, prost and buffa.
+//! Measures what it costs to compile structs and enums that use `AccpFrame`, serde, prost or buffa.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin derive-cost
@@ -6,13 +6,14 @@
 //!     --structs 20 --fields '' --names 583 --modes check,build --peers accp,prost --rounds 1
 //! ```
 //!
-//! The second command is quick. Each list may be empty; serde is always there. With no modes, only the generators run.
+//! The second command is quick. Each list may be empty; serde is always measured. With no modes, only the generators
+//! run.
 //!
-//! The program writes a crate for each peer and shape. Each crate encodes and decodes each of its types once, so
-//! that generic code is counted too. First the crates are empty: Cargo builds them with their dependencies, and
-//! prints the rustc command of each crate. Then the program writes the sources and runs that command itself, so
-//! that only rustc is measured. The peers take turns, and the least cost of each peer counts, because the machine
-//! disturbed that run least.
+//! The program writes a crate for each peer and shape. Each crate encodes and decodes each of its types once, so that
+//! generic code is counted too. First the crates are empty: Cargo builds them with their dependencies, and prints the
+//! rustc command of each crate. Then the program writes the sources and runs that command itself, so that only rustc
+//! is measured. The peers alternate. For each peer the cheapest run counts, because the machine disturbed that run
+//! least.
 //!
 //! Before that, the generators of prost and buffa write their sources, as `accp generate` does. The time of each
 //! generator is printed below each table.
@@ -150,8 +151,8 @@ fn commands(
     modes.iter().map(of_mode).collect()
 }
 
-/// Prints what each peer costs for a shape, and whether our crates meet their goal. The goal is for the second
-/// ratio, which other programs disturb less.
+/// Prints what each peer costs for a shape, and whether our crates meet their goal. The goal applies to the second
+/// ratio, that of the work, because other programs disturb it less.
 fn table(
     commands: &[Vec<Rustc>],
     arguments: &Arguments,
@@ -198,7 +199,7 @@ fn table(
     Ok(())
 }
 
-/// Lets the generators write their sources. Returns the line that tells their times.
+/// Lets the generators write their sources. Returns the line with their times.
 fn generate(folder: &Path, shape: &Shape, rounds: usize) -> Result<String, AnyError> {
     let output = compile::cargo(folder)
         .args(["run", "--quiet", "--package", "generate", "--"])
@@ -208,7 +209,7 @@ fn generate(folder: &Path, shape: &Shape, rounds: usize) -> Result<String, AnyEr
     if !output.status.success() {
         return Err(format!("generating: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    // The lines before the last one are instructions for Cargo.
+    // The last line has the times. The lines before it are instructions for Cargo.
     let said = String::from_utf8(output.stdout)?;
     Ok(said.lines().last().unwrap_or_default().to_owned())
 }

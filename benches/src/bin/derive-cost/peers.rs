@@ -1,4 +1,4 @@
-//! The crates that are compiled, one for each peer and shape.
+//! Writes the crates that are compiled, one for each peer and shape. A peer is a library that the bench compares.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ pub enum Shape {
     Structs(usize),
     /// One struct with this many fields.
     Fields(usize),
-    /// One enum with this many names, and a struct with a field of it.
+    /// One enum with this many names, and a struct with a field of this enum.
     Names(usize),
 }
 
@@ -23,7 +23,7 @@ impl Shape {
         }
     }
 
-    /// Returns how many structs there are.
+    /// Returns the number of structs.
     fn structs(&self) -> usize {
         match self {
             Self::Structs(count) => *count,
@@ -58,7 +58,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The type of a field: in a registry, in Rust, in a `.proto` file.
+/// The type of a field as written in a registry, in Rust, and in a `.proto` file.
 struct Field(&'static str, &'static str, &'static str);
 
 const FIELDS: [Field; 8] = [
@@ -188,7 +188,7 @@ pub fn write_workspace(folder: &Path, root: &Path, shapes: &[Shape]) -> io::Resu
     Ok(())
 }
 
-/// Writes the text of each peer's crate, without what the generators write.
+/// Writes the source of each peer's crate, except the files that the generators write.
 pub fn write_sources(folder: &Path, shape: &Shape) -> io::Result<()> {
     PEERS.iter().try_for_each(|peer| {
         let source = folder.join(peer.crate_name(shape)).join("src/lib.rs");
@@ -212,7 +212,7 @@ fn write_crate(
     fs::write(folder.join("src").join(file), source)
 }
 
-/// Returns a number in letters, so that no rule for names changes the text.
+/// Returns three letters for a number. No generator changes the spelling of such a name.
 fn letters(at: usize) -> String {
     [at / 676 % 26, at / 26 % 26, at % 26]
         .map(|digit| char::from(b'a' + digit as u8))
@@ -335,12 +335,12 @@ fn message_use(at: usize, decode: &str) -> String {
     )
 }
 
-/// Returns a function for each struct.
+/// Returns one function for each struct, as source text.
 fn uses(shape: &Shape, of: impl Fn(usize) -> String) -> String {
     (0..shape.structs()).map(of).collect()
 }
 
-/// Returns the types, written by hand.
+/// Returns the source of the types, for the peers without a generator.
 fn types(shape: &Shape, on_enum: &str, on_struct: impl Fn(usize) -> String) -> String {
     let mut source = String::new();
     if !shape.names().is_empty() {

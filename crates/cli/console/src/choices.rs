@@ -26,7 +26,8 @@ impl Format {
         }
     }
 
-    /// As [`print`](Self::print), for a text that was read somewhere and that is wanted letter by letter.
+    /// Does the same as [`print`](Self::print), for a text that comes from a file or a store. A file or a program
+    /// gets this text without escapes.
     pub fn print_content(self, json: impl Display, text: impl Display) -> Result<(), Failure> {
         match self {
             Self::Text => Output::print_content(text),

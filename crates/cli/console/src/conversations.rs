@@ -1,4 +1,4 @@
-//! Recorded conversations from a file, one at a time.
+//! Reads recorded conversations from a file, one at a time.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -24,19 +24,19 @@ pub struct FormatIn {
 pub fn formats(
     fits: impl Fn(&Format) -> bool,
 ) -> impl clap::builder::TypedValueParser<Value = Format> {
-    // clap accepts only the names in `values`, so every name that arrives is known.
+    // clap accepts only the names in `values`, so the default is never used.
     let values = Format::ALL.into_iter().filter(fits);
     let values = values.map(|format| PossibleValue::new(format.name()).help(format.title()));
     PossibleValuesParser::new(values).map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
 }
 
-/// Makes the failure for a fault on this line of the input.
+/// Makes the failure for a fault on this line of the input `name`.
 pub fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{name}:{line}: {message}"))
 }
 
-/// Reads the recorded conversations of a file one at a time. Hands over the name of the file, the
-/// line and the conversation. The file may also hold frames, as `accp convert` writes them.
+/// Reads the recorded conversations of a file one at a time. Gives `take` the name of the file, the line and the
+/// conversation. The file may also hold frames, as `accp convert` writes them.
 pub fn each_conversation(
     path: &Path,
     format: FormatIn,
@@ -55,9 +55,9 @@ pub fn each_conversation(
     })
 }
 
-/// Restores the conversations of a file of frames one at a time. Hands over the name of the file, the line on which
-/// the conversation ended, and the conversation. Without `externals`, it reads the side file that stands beside the
-/// frames, if there is one.
+/// Restores the conversations of a file of frames one at a time. Gives `take` the name of the file, the line on which
+/// the conversation ended, and the conversation. If `externals` names no side file, the function reads the side file
+/// in the folder of the frames, if there is one.
 pub fn each_restored(
     input: Input,
     path: &Path,

@@ -9,7 +9,7 @@ use accp_recordings::{SideFile, SideFileError, Values};
 use crate::outcome::Failure;
 use crate::output::{NewFile, PRIVATE};
 
-/// Returns the path of the side file that belongs to a file of frames.
+/// Returns the default path of the side file for a file of frames.
 pub fn path_for(frames: &Path) -> PathBuf {
     let mut name = frames.as_os_str().to_owned();
     name.push(".externals.jsonl");
@@ -34,8 +34,7 @@ impl ExternalsFile {
         })
     }
 
-    /// Returns the error of the file, if a value was refused because of the file and not of the
-    /// value.
+    /// Returns the I/O error of the file, if a value was refused because of such an error.
     pub fn failed(&mut self) -> Result<(), Failure> {
         self.file.failed().map_err(Failure::at(&self.path))
     }

@@ -10,7 +10,8 @@ use accp_frame::Limits;
 use crate::outcome::Failure;
 use crate::output;
 
-/// The number of bytes of a line that are kept: enough to see that a frame is over its limit.
+/// The greatest number of bytes of a line that are kept. One byte more than a frame may have shows that a frame is
+/// too long.
 const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 
 /// How messages describe the characters that a frame may have.
@@ -79,7 +80,7 @@ impl Input {
         }
     }
 
-    /// Skips a byte order mark at the start. For inputs that are not read by lines.
+    /// Skips a byte order mark at the start. Use this for an input that is not read line by line.
     pub fn skip_mark(&mut self) -> Result<(), Failure> {
         let fail = |error| Failure::Io(self.name.clone(), error);
         if self.reader.fill_buf().map_err(fail)?.starts_with(BOM) {
@@ -132,7 +133,7 @@ pub struct Lines {
 pub struct Line<'l> {
     /// The number of the line, from 1.
     pub number: u64,
-    /// The bytes of the line. Of a line that is longer than a frame can be, only the beginning.
+    /// The bytes of the line. If the line is longer than a frame can be, these are only its beginning.
     pub bytes: &'l [u8],
 }
 
@@ -140,8 +141,8 @@ impl<'l> Line<'l> {
     /// Returns the line as text.
     ///
     /// # Errors
-    /// Returns the place of the first byte that is not UTF-8. A report on a frame should say that [`PRINTABLE`] is
-    /// expected there.
+    /// Returns the place of the first byte that is not UTF-8. For a frame, the caller should report that
+    /// [`PRINTABLE`] is expected at this place.
     pub fn text(self) -> Result<&'l str, Utf8Error> {
         std::str::from_utf8(self.bytes)
     }
@@ -179,7 +180,7 @@ impl Lines {
     fn read(&mut self) -> Result<bool, Failure> {
         self.bytes.clear();
         let fail = |error| Failure::Io(self.name.clone(), error);
-        // The end of the line takes two more bytes.
+        // The limit has two more bytes, for the line end.
         let mut bounded = (&mut self.reader).take(LINE_BYTES as u64 + 2);
         if bounded.read_until(b'\n', &mut self.bytes).map_err(fail)? == 0 {
             return Ok(false);

@@ -32,8 +32,8 @@ use std::process::ExitCode;
 
 use outcome::Outcome;
 
-/// Ends a command: reports why it stopped, and returns its exit code. If the reader of the output has
-/// closed it, the command has not failed.
+/// Ends a command: reports why it stopped, and returns its exit code. If the reader of the output has closed the
+/// output, this does not count as a failure.
 pub fn end(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(verdict) => verdict.into(),

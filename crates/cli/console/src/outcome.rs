@@ -10,14 +10,14 @@ use accp_store::{DriverError, StoreError, StoreErrorKind};
 /// The result of every command.
 pub type Outcome = Result<Verdict, Failure>;
 
-/// The finding of a command that read its whole input.
+/// The result of a command that has read its whole input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Exit code 0.
     Fine,
-    /// Exit code 1: the input is at fault, and each place and cure has been reported.
+    /// Exit code 1: the input has faults. The command has reported the place and the cure of each.
     AtFault,
-    /// Exit code 2: the input was refused or the command failed, and each reason has been reported. Only
+    /// Exit code 2: the input was refused or the command failed. The command has reported each reason. Only
     /// `accp collab` returns this, because its exit code 1 has another meaning.
     Refused,
 }
@@ -25,7 +25,7 @@ pub enum Verdict {
 /// The reason why a command stopped. `main` reports it.
 #[derive(Debug)]
 pub enum Failure {
-    /// The input is at fault: its place and the cure. Exit code 1.
+    /// The input has a fault. The text names its place and the cure. Exit code 1.
     Input(String),
     /// The arguments do not fit together, or do not fit the input. Exit code 2.
     Misuse(String),
@@ -89,7 +89,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let text = error.to_string();
         match error.kind() {
-            // The fault is in the file, and not in how the command was called.
+            // These errors are faults of the file. The other errors are faults in the way the command was called.
             StoreErrorKind::Corrupt
             | StoreErrorKind::Version
             | StoreErrorKind::Foreign

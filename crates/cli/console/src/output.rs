@@ -1,9 +1,10 @@
-//! The output of a command: stdout, or a file that is written beside its place and renamed; and stderr.
+//! The output of a command: to stderr, and to stdout or a file. A file is written under another name in the same
+//! folder, and then renamed.
 //!
 //! A command writes for people or for programs. Output for people (`line`, `print`, `note`, `error`) goes through
-//! [`for_people`], because nearly every line holds text that others wrote. Functions for programs have names of
-//! their own (`record`, `data`, `print_data`, `print_content`). So a command that uses the wrong function escapes too much, and
-//! never too little.
+//! [`for_people`], because nearly every line holds text that others wrote. The functions for programs have other
+//! names (`record`, `data`, `print_data`, `print_content`). So a command that uses the wrong function by mistake
+//! escapes too much, and not too little.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -45,12 +46,12 @@ pub fn record(line: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// A text for people with colours. The code that makes it has escaped text that others wrote.
+/// A text for people with colours. The code that makes it must already have escaped all text that others wrote.
 #[derive(Debug)]
 pub struct Styled(pub String);
 
-/// Escapes invisible characters and those that a terminal could act on. Line ends stay, and so do marks that belong
-/// to the letter before them, as in the scripts of India.
+/// Escapes invisible characters, and characters that could control a terminal. Line ends stay. Marks that belong to
+/// the letter before them stay, too; the scripts of India have such marks.
 pub fn for_people(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || is_in_a_word(c))
 }
@@ -80,7 +81,8 @@ fn is_in_a_word(c: char) -> bool {
     !c.is_ascii() && String::from_iter(['a', c]).escape_debug().eq(['a', c])
 }
 
-/// Returns whether to write colours to a stream: not if it is not a terminal, or `NO_COLOR` is set.
+/// Returns whether to write colours to a stream. Returns false if the stream is not a terminal, or if `NO_COLOR` is
+/// set.
 pub fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != ColorChoice::Never
 }
@@ -155,8 +157,8 @@ impl Output {
         out.finish()
     }
 
-    /// Prints a text that was read somewhere, and a line break: as it is, so that a file or a program gets each letter. A
-    /// terminal gets it as people do.
+    /// Prints a text that comes from a file or a store, and a line break. A file or a program gets the text
+    /// unchanged. A terminal gets it with escapes, as text for people.
     pub fn print_content(text: impl fmt::Display) -> Result<(), Failure> {
         if io::stdout().is_terminal() {
             return Self::print_line(text);
@@ -171,7 +173,8 @@ impl Output {
         out.finish()
     }
 
-    /// Returns whether the output is stdout. What was written to stdout cannot be taken back.
+    /// Returns whether the output is stdout. Unlike a file, stdout keeps what was written, even if the command fails
+    /// later.
     pub fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
     }
@@ -213,7 +216,7 @@ impl Output {
         flushed.map_err(|error| self.failure(error))
     }
 
-    /// Ends a command that met this number of faults. A file appears at its path only if there are no faults.
+    /// Ends a command that found this number of faults. A file appears at its path only if there are no faults.
     pub fn conclude(mut self, faults: u64) -> Outcome {
         match self.sink {
             Sink::File(_) if faults > 0 => {
@@ -228,7 +231,7 @@ impl Output {
         Ok(Verdict::of(faults))
     }
 
-    /// Completes the output. A file that is not completed does not replace the old one.
+    /// Completes the output. Without this call, a new file does not replace the old file.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         match self.sink {
@@ -254,7 +257,7 @@ enum Target {
 }
 
 impl NewFile {
-    /// Starts a file that will replace `path`. If `path` is a link, the file behind it is replaced.
+    /// Starts a file that will replace `path`. If `path` is a link, the new file replaces the target of the link.
     pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),

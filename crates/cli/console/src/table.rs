@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use crate::output::on_one_line;
 
-/// Rows of cells. Every column is as wide as its widest cell, with two spaces between columns.
+/// Rows of cells. Every column is as wide as its widest cell. Two spaces separate the columns.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -34,7 +34,8 @@ impl Table {
 
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        // A line break in a cell could imitate another row. The width is counted after escaping.
+        // A line break in a cell could look like another row, so it is escaped. The width is that of the escaped
+        // text.
         self.rows
             .push(cells.map(|cell| on_one_line(&cell).into_owned()).into());
     }

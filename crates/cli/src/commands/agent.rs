@@ -1,4 +1,4 @@
-//! `accp agent`: an agent that is a command of the shell.
+//! `accp agent`: runs an agent that answers each request with the output of a command.
 
 mod answer;
 mod group;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     super::serve::runtime()?.block_on(async {
         let token = args.hub.token()?;
         let mut agent = connect(args, &options, token.clone()).await?;
-        // From here on, a signal must end the running command before it ends this process.
+        // From here on, a signal to this process must first end the running command.
         let mut signals = Signals::new();
         let program = Arc::new(Program::new(&args.command, &args.program));
         let outcome = tokio::select! {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// Connects the agent, with an empty store.
+/// Connects the agent to the hub, with an empty store.
 async fn connect(args: &Args, options: &Options, token: Option<String>) -> Result<Agent, Failure> {
     let hub = &args.hub;
     let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
@@ -96,8 +96,8 @@ async fn connect(args: &Args, options: &Options, token: Option<String>) -> Resul
     connect.await.map_err(|error| misuse(&error))
 }
 
-/// Answers requests until the agent ends. Returns the reason if the hub has another log than the agent: then the
-/// agent can begin anew.
+/// Answers requests until the agent ends. If it ends because the hub has another log than the agent, returns this
+/// reason. Then the caller can connect a new agent.
 async fn serve(args: &Args, agent: &Agent, program: &Arc<Program>) -> Result<Error, Failure> {
     note(format_args!(
         "{} is in session {} at {}",
@@ -130,8 +130,8 @@ async fn serve(args: &Args, agent: &Agent, program: &Arc<Program>) -> Result<Err
     }
 }
 
-/// Returns why an agent has ended, if the hub has another log than the agent, and else the failure. `known` stands for a
-/// reason that the agent does not have.
+/// Returns the reason if the agent has ended because the hub has another log than the agent. Any other reason is a
+/// failure. `known` is the reason to use if the agent itself gives none.
 async fn end_of(agent: &Agent, known: Error) -> Result<Error, Failure> {
     match agent.joined().await.err().unwrap_or(known) {
         removed @ Error::Removed(_) => Ok(removed),
@@ -143,16 +143,17 @@ fn misuse(error: &Error) -> Failure {
     Failure::Misuse(printable(&error.to_string()).into_owned())
 }
 
-/// Returns the options of the agent's side. It counts tokens, so that its frames are within the limits of the draft.
+/// Returns the options of the agent's side. The side counts tokens, so that its frames stay within the limits of the
+/// draft.
 fn options(args: &Args) -> Result<Options, Failure> {
     let registry = Arc::new(args.registry.load()?);
-    // An invalid name is reported here, before connecting.
+    // An invalid name is reported here, before the agent connects.
     let agent = AgentId::new(args.name.clone());
     let agent =
         agent.map_err(|error| Failure::Misuse(format!("agent `{}`: {error}", args.name)))?;
     let options = Options::new(args.hub.session.clone(), agent, registry);
     let mut options = options.counting(Arc::new(Bpe::o200k_base()));
-    // Without --registry, the agent takes the registry of the session, whatever it replaces.
+    // Without --registry, the agent accepts the registry of the session, even if it redefines or removes schemas.
     options.schemas.allow_redefine = !args.registry.is_given();
     options.schemas.allow_remove = !args.registry.is_given();
     Ok(options)
@@ -218,7 +219,8 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
         return fail(cx, &request, &why).await;
     }
     if message.intent == Intent::STREAM {
-        // A piece does not end its chain. The command has ended, so nothing more comes, and the agent ends the chain.
+        // The command has printed a piece of a stream, and a piece does not end its chain. The command itself has
+        // ended, so no more pieces follow, and the agent ends the chain.
         let chain = cx.inbound().chain()?.to_string();
         let piece = Outbound::owned_message(message).in_chain(chain);
         cx.agent()?.send_with(piece).await?;
@@ -237,7 +239,8 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
     Ok(())
 }
 
-/// Answers that the command has failed (draft section 10.2), with the tool if one was called.
+/// Answers that the command has failed (draft section 10.2). The answer names the tool, if the request has called a
+/// tool.
 async fn fail(cx: Cx, request: &DynamicFrame<'_>, why: &str) -> Result<(), AnyError> {
     let code = ErrorCode::TOOL_EXEC_FAILED;
     let retry = code.is_retryable().unwrap_or(false);

@@ -1,7 +1,7 @@
 //! `accp collab`: agents that share a folder.
 //!
-//! The exit codes are those of the protocol: 0; 1 for a check that passed with warnings, or a wait that gave up; 2
-//! for a command that was refused, failed or was misused.
+//! The protocol defines the exit codes: 0 for success; 1 for a check that passed with warnings, or a wait that gave
+//! up; 2 for a command that was refused, failed or was misused.
 
 mod append;
 mod declare;
@@ -97,7 +97,7 @@ impl FolderArgs {
         Shared::new(&self.path).with_locking(locking)
     }
 
-    /// Returns the path of the folder, for the command lines in reports.
+    /// Returns the path of the folder as text, for the command lines that reports show.
     fn name(&self) -> String {
         self.path.display().to_string()
     }

@@ -1,4 +1,4 @@
-//! `accp completions`: scripts with which a shell completes the command line.
+//! `accp completions`: writes the script with which a shell completes command lines of `accp`.
 
 use clap_complete::Shell;
 
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Runs the command, for the command line `root`.
+/// Runs the command. `root` is the description of the whole command line.
 pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut root, "accp", &mut script);

@@ -116,7 +116,7 @@ struct ContextArgs {
 
 impl ContextArgs {
     fn now(&self) -> OffsetDateTime {
-        // Names of files and entries of logs have times in whole seconds.
+        // The names of files and the entries of logs only have whole seconds.
         let now = OffsetDateTime::now_utc().to_offset(self.zone);
         now.replace_nanosecond(0).unwrap_or(now)
     }
@@ -127,7 +127,8 @@ impl ContextArgs {
         Ok(self.named(context.map_err(failure)?))
     }
 
-    /// Returns a note if sessions go into the default folder and it does not exist yet.
+    /// Returns a note if the command will make the default folder for sessions; `None` if the user has named a
+    /// folder, or the folder exists.
     fn is_new(&self) -> Option<String> {
         let is_new = self.root == Path::new(ROOT) && !self.root.exists();
         is_new.then(|| {
@@ -137,13 +138,14 @@ impl ContextArgs {
         })
     }
 
-    /// Opens the session, which has to be there already.
+    /// Opens a session that must already exist.
     fn open_existing(&self) -> Result<Context, Failure> {
         let context = Context::open_existing(&self.root, self.session.clone());
         Ok(self.named(context.map_err(failure)?))
     }
 
-    /// Lets the commands in the texts of lists name the root, unless they take it by themselves.
+    /// The texts of a list name commands to read what left the list. If the root is not the default, these commands
+    /// get the root as an argument.
     fn named(&self, context: Context) -> Context {
         if self.root == Path::new(ROOT) {
             return context;
@@ -191,7 +193,8 @@ struct WindowArgs {
 }
 
 impl WindowArgs {
-    /// Returns the window, with the prices of the counter's model. `known` is the size of the session's window.
+    /// Returns the window, with the prices of the counter's model. `known` is the size of the window that the session
+    /// already has.
     fn of(&self, known: Option<u64>, counter: &ModelCounter) -> Result<Window, Failure> {
         let size = self.window.or(known);
         let size = size.ok_or_else(|| {
@@ -231,7 +234,7 @@ fn zone(text: &str) -> Result<UtcOffset, String> {
     zone.ok_or_else(expected)
 }
 
-/// Reads the list of a command.
+/// Reads the list of messages that a command gets.
 fn list(input: Input, form: Option<Form>) -> Result<MessageList, Failure> {
     let (name, text) = text(input)?;
     let list = text.and_then(|text| MessageList::read(&text, form));
@@ -259,12 +262,12 @@ fn text(input: Input) -> Result<(String, Result<String, Finding>), Failure> {
     Ok((name, text))
 }
 
-/// Returns the failure for a fault of a list.
+/// Makes the failure for a fault of a list.
 fn at_fault(name: &str, fault: &Finding) -> Failure {
     Failure::Input(format!("{name}: {fault}"))
 }
 
-/// Returns the failure for an error of a context.
+/// Makes the failure for an error of a session of lists.
 fn failure(error: ContextError) -> Failure {
     match error {
         ContextError::Plan(_)

@@ -138,8 +138,8 @@ fn convert_files(args: &Args) -> Outcome {
     })
 }
 
-/// Converts a conversation, restores it and compares the two. Reports a conversation that comes
-/// back different; the summary counts them.
+/// Converts a conversation to frames, restores it and compares the result with the original. Reports a conversation
+/// that differs after this. The summary counts such conversations.
 fn verify(
     name: &str,
     line: u64,
@@ -172,7 +172,8 @@ fn write_conversations(args: &Args) -> Outcome {
             Some(format) => {
                 let written = conversation.written(format);
                 let json = written.map_err(|why| at(name, line, why))?;
-                // A document that is not changed is written as it was read, so cut texts keep their escapes.
+                // If the document is unchanged, it is written exactly as it was read, so that texts that were cut
+                // within an escape stay as they are.
                 let text = if json == *conversation.as_json() {
                     conversation.to_string()
                 } else {

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.conclude(faults)
 }
 
-/// Returns the text of JSON. Each number has the digits that it has in the frame.
+/// Writes JSON as text. Each number keeps the digits that it has in the frame.
 fn written(json: &Json, pretty: bool) -> Result<String, Failure> {
     let text = if pretty {
         serde_json::to_string_pretty(&Exact(json))

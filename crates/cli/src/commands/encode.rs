@@ -91,8 +91,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
     }
-    // The file of values is completed first, so that a complete frame file never refers to missing
-    // values. Frames on stdout are printed already, so their values have to be kept in any case.
+    // The file of values is completed first, so that a complete frame file never refers to missing values. If the
+    // frames go to stdout, they are already printed. So their values are kept even if there are faults.
     if let Some(externals) = externals.filter(|_| faults == 0 || out.is_stdout()) {
         externals.finish()?;
     }
@@ -123,7 +123,7 @@ fn options<'e>(args: &Args, externals: &'e mut dyn accp_frame::Externals) -> Enc
     }
 }
 
-/// Reports all mistakes of a message. `reason` is the error with which the whole message cannot be encoded.
+/// Reports all mistakes of a message. `reason` is the error that encoding the whole message gave.
 fn report(
     name: &str,
     position: &ReadPosition,
@@ -162,7 +162,7 @@ fn report(
     }
 }
 
-/// Refuses every value. The error names the options that would help.
+/// Refuses every value that would be sent by reference. The error names the options that would help.
 #[derive(Debug)]
 struct RefuseExternals;
 
@@ -185,7 +185,7 @@ impl accp_frame::Externals for RefuseExternals {
     }
 }
 
-/// Takes every value and keeps none, to find mistakes.
+/// Accepts every value that would be sent by reference, and keeps none. Used to find the other mistakes of a message.
 #[derive(Debug)]
 struct AcceptExternals;
 
@@ -195,8 +195,8 @@ impl accp_frame::Externals for AcceptExternals {
     }
 }
 
-/// Makes the failure for JSON that cannot be read. The JSON begins after line `before`, and nothing after it can be
-/// read either.
+/// Makes the failure for JSON that cannot be read, and after which no more JSON can be read. The JSON begins after
+/// line `before`.
 fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let category = error.classify();
@@ -212,7 +212,7 @@ fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
             "this is not UTF-8; save the messages as UTF-8"
         }
         _ if message.starts_with("recursion limit") => "JSON is read to a depth of 127",
-        // The message of the error names the member and the cure.
+        // For such an error, the message of the parser already names the member and the cure.
         Category::Data => return Failure::Input(format!("{name}:{line}:{column}: {message}")),
         Category::Syntax => "this is not JSON; write messages as `accp decode` gives them",
     };
@@ -224,7 +224,7 @@ fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
 struct ReadPosition {
     /// The number of line ends so far.
     ends: Cell<usize>,
-    /// The number of characters since the last of them.
+    /// The number of characters since the last line end.
     column: Cell<usize>,
     /// The line and the column of the value that is being read, from 1.
     start: Cell<(usize, usize)>,
@@ -233,7 +233,7 @@ struct ReadPosition {
 }
 
 impl ReadPosition {
-    /// Begins a value: its first character is the next one that is not white space.
+    /// Begins a value. Its first character is the next character that is not white space.
     fn begin(&self) {
         self.text.borrow_mut().clear();
         self.start.set((self.ends.get() + 1, self.column.get() + 1));
@@ -251,12 +251,12 @@ impl ReadPosition {
             self.ends.set(self.ends.get() + 1);
             self.column.set(0);
         } else if byte & 0xc0 != 0x80 {
-            // Only the first byte of a character counts.
+            // A character counts at its first byte.
             self.column.set(self.column.get() + 1);
         }
     }
 
-    /// Returns the line and the column in the input of a place in the value.
+    /// Turns a place in the value into the line and the column in the input.
     fn of(&self, at: Position) -> (usize, usize) {
         let (line, column) = self.start.get();
         let before = if at.line == 1 { column - 1 } else { 0 };
@@ -264,8 +264,8 @@ impl ReadPosition {
     }
 }
 
-/// A reader that keeps its position. The parser asks for one byte at a time and looks at most one byte
-/// ahead, so the place belongs to the value that is being read.
+/// A reader that counts lines and columns. The parser asks for one byte at a time and looks at most one byte ahead.
+/// So the position is always in the value that is being read.
 struct PositionReader<'p> {
     reader: Box<dyn BufRead>,
     position: &'p ReadPosition,

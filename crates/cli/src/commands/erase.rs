@@ -1,4 +1,4 @@
-//! `accp erase`: has a running hub erase somebody's data.
+//! `accp erase`: makes a running hub erase somebody's data.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `accp fix`: turns the shorthands of the draft's examples into strict frames.
+//! `accp fix`: repairs frames that use the shorthands of the draft's examples.
 
 use std::path::PathBuf;
 
@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.conclude(faults)
 }
 
-/// Repairs a line, and checks the frame as `accp check` does. An error of the check comes with the repaired frame,
-/// because the place of the error counts in that frame.
+/// Repairs a line, and checks the frame as `accp check` does. For an error of the check, also returns the repaired
+/// frame, because the error gives a place in that frame.
 fn fix(
     line: Line<'_>,
     registry: Option<&Registry>,

@@ -107,14 +107,14 @@ enum Api {
 }
 
 impl Args {
-    /// Returns the path of the registry as seen from the crate that compiles the output, if it differs from the path
-    /// given here.
+    /// Returns the path of the registry relative to the crate that compiles the output; `None` if this crate can use
+    /// the path that the user gave.
     fn registry_path(&self) -> Option<PathBuf> {
         if let Some(path) = &self.registry_path {
             return Some(path.clone());
         }
         let (registry, output) = (self.registry.as_ref()?, self.output.as_ref()?);
-        // Only a derive with a schema reads the path, so no other output needs one.
+        // Only derives with a schema read the path. All other output does not contain it.
         if registry.is_absolute() || self.schemaless || self.aacp || self.tools.is_some() {
             return None;
         }
@@ -139,7 +139,8 @@ impl Args {
     }
 }
 
-/// Returns a path without links among its folders. A link at its end stays, because the crate has that link too.
+/// Returns a path with all links among its folders resolved. If the last part is a link, it stays, because the crate
+/// contains this link, too.
 fn placed(path: &Path) -> io::Result<PathBuf> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
@@ -147,7 +148,7 @@ fn placed(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Splits `PATH=TEXT` into the path and the text for it.
+/// Splits `PATH=TEXT` into the path and the text.
 fn attribute(text: &str) -> Result<(String, String), String> {
     let Some((path, attribute)) = text.split_once('=') else {
         return Err(
@@ -178,7 +179,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns the command that writes the file which this command checks: its words without `--check`.
+/// Returns the command that writes the file that is being checked: the words of this command without `--check`.
 fn writing() -> String {
     let words = env::args_os().skip(1);
     let words = words.map(|word| word.to_string_lossy().into_owned());
@@ -187,7 +188,7 @@ fn writing() -> String {
     format!("accp {}", words.join(" "))
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word as it is written in a shell, in quotes if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -220,7 +221,8 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
     }))
 }
 
-/// Returns the frames with which an agent asks for something: a model calls these, and gets the others as answers.
+/// Returns the requests and queries of the registry. A model calls these as tools, and gets the other frames as
+/// answers.
 fn asked(registry: &Registry) -> Result<Vec<String>, Failure> {
     let specs = || registry.schemas().flat_map(|schema| &schema.frames);
     let asks = specs().filter(|spec| matches!(spec.intent(), "req" | "qry"));

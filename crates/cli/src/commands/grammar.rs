@@ -1,5 +1,5 @@
-//! `accp grammar`: the grammars of frames and of packets, the pest grammars made from them and from a user's own
-//! ABNF, and grammars of the frames of a registry.
+//! `accp grammar`: writes or checks the grammars of frames and of packets, makes a pest grammar from a user's own
+//! ABNF, and exports grammars of the frames of a registry.
 
 pub(super) mod export;
 mod own;
@@ -12,7 +12,7 @@ use accp_grammar::{AACP, ACCP, Grammar, Source};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, SHARED};
 
-/// The place of the generated grammars in the repository.
+/// The folder of the generated grammars in the repository.
 const FOLDER: &str = "grammar";
 
 /// Write the pest grammar of an ABNF: of your own, or of frames or packets
@@ -83,8 +83,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         _ if args.abnf => Output::print_data(grammar.abnf.as_bytes())?,
         Some(path) if args.check.is_some() => check(grammar, &path)?,
         path => {
-            // The ABNF and its overrides are part of this binary, so an error is a defect of this
-            // program.
+            // The ABNF and its overrides are part of this binary. So an error here is a bug of this program.
             let pest = grammar.generate();
             let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
             Output::write(path.as_deref(), SHARED, pest.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `accp man`: the manual pages.
+//! `accp man`: writes manual pages.
 
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command, for the command line `root`.
+/// Runs the command. `root` is the description of the whole command line.
 pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     root.build();
     let mut command = &root;

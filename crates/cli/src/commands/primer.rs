@@ -1,4 +1,4 @@
-//! `accp primer`: the text that teaches a model a registry.
+//! `accp primer`: writes the text that teaches a model to read and write the frames of a registry.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Counts the tokens of each part, and of each schema.
+/// Counts the tokens of the whole primer, of its two parts, and of each schema.
 fn parts(primer: &Primer, counter: &ModelCounter) -> ([usize; 3], Vec<(String, usize)>) {
     let count = |text: &str| counter.counter.count(text);
     let schemas = primer.schemas.iter();

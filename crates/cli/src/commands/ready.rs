@@ -1,4 +1,4 @@
-//! `accp ready`: asks a running hub whether it takes requests.
+//! `accp ready`: asks a running hub whether it accepts requests.
 
 use std::time::Duration;
 

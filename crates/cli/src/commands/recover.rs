@@ -1,4 +1,4 @@
-//! `accp recover`: decides how a session of a running hub goes on whose store is an old copy.
+//! `accp recover`: decides how a running hub continues a session whose store is an old copy.
 
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::Output;

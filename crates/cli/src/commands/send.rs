@@ -52,7 +52,7 @@ pub(crate) struct AskArgs {
     hub: HubArgs,
 }
 
-/// How much longer than its `--timeout` the command `ask` waits, so that the hub can report that nobody has answered.
+/// The time that `ask` waits in addition to `--timeout`, so that the hub can still report that nobody has answered.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs `accp send`.

@@ -85,7 +85,7 @@ pub(crate) struct Args {
     strict_registry: bool,
 }
 
-/// The number of connections below which the command warns.
+/// The command prints a warning if fewer connections than this are possible.
 const FEW: usize = 4_096;
 
 /// The store that keeps the sessions.
@@ -110,7 +110,7 @@ impl From<OsString> for StoreLocation {
 }
 
 impl fmt::Display for StoreLocation {
-    /// Leaves out the secret parts of a URL.
+    /// Writes where the sessions are kept. Leaves out the secret parts of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(file) => write!(f, "in {}", file.display()),
@@ -132,11 +132,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Verdict::Fine);
     }
     let traces = args.traces.open()?;
-    // When the guard is dropped at the end of this function, it writes the lines that still wait.
+    // At the end of this function, dropping the guard writes the log lines that still wait.
     let _log = args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
-    // A user who has not set the number of connections gets this message only if few connections
-    // are left.
+    // If the user has not set the number of connections, the message is shown only if few connections are possible.
     let is_tight = args.config.is_some() || config.limits.connections < FEW;
     let agent = AgentId::new(config.agent.clone());
     let agent =
@@ -192,7 +191,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     ended
 }
 
-/// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:
+/// Lets models that use MCP and clients that use A2A take part in sessions. The path names the session and the agent:
 /// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
 fn with_others(server: Server, public: Option<&str>, idle: Duration) -> Server {
     // The hub has already checked the host and the origin of each request.
@@ -258,7 +257,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     runtime.map_err(|error| Failure::Io("threads".to_owned(), error))
 }
 
-/// Waits until the process is to end: at Ctrl-C, or when the system asks it to. The process listens from this call on, and
+/// Waits until the process should end: until Ctrl-C, or until the system asks the process to end. The process listens from this call on, and
 /// not only once the future is polled. So a program calls this before it says that it is ready.
 pub(crate) fn interrupted() -> impl Future<Output = ()> {
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! `accp tail`: the frames of a session, as they come.
+//! `accp tail`: prints the frames of a session as they arrive.
 
 use crate::hub::{Hub, HubArgs, TimeArgs};
 use crate::registries::RegistryArgs;

@@ -47,7 +47,7 @@ pub(crate) struct CounterArgs {
 }
 
 impl CounterArgs {
-    /// Returns the counter, and says on stderr when it is a substitute for the model's own.
+    /// Returns the counter. Prints a note on stderr if the counter is a substitute for the tokenizer of the model.
     pub(crate) fn counter(&self) -> Result<ModelCounter, Failure> {
         let Some(model) = &self.model else {
             // clap accepts only the names of known encodings, so the default is never used.
@@ -154,8 +154,8 @@ pub(crate) fn marked(tokens: &FrameTokens) -> [String; 4] {
         })
 }
 
-/// Formats a row of the table. Rows are written as the frames come, so the widths are fixed. The marks have a column
-/// of their own.
+/// Formats a row of the table. Each row is written as soon as its frame was read, so the widths are fixed. Each count
+/// has one more column for its mark.
 fn row(line: &str, cells: [String; 4]) -> String {
     let mut row = format!("{line:>8}");
     for cell in cells {
@@ -170,7 +170,7 @@ fn row(line: &str, cells: [String; 4]) -> String {
 #[derive(Debug, Default)]
 struct Totals {
     frames: u64,
-    /// Frames with a part over its soft limit, and none over a hard limit.
+    /// Frames that have a part over its soft limit, but no part over its hard limit.
     over_soft: u64,
     over_hard: u64,
     /// Token counts by part.

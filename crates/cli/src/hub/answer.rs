@@ -1,5 +1,5 @@
-//! Reads the answer of a hub as it arrives: frames, or lines of a log. Each line has a bound for its length and its
-//! time.
+//! Reads the answer of a hub as it arrives: frames, or lines of a log. The length of each line and the time to read
+//! it are limited.
 
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader};
@@ -14,10 +14,10 @@ use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 use accp_console::output::on_one_line;
 
-/// The most bytes of a line: room for a frame in several forms, with its description in the log.
+/// The most bytes of a line. This is enough for an entry of the log, which has a frame in several forms.
 const LINE: usize = 4 << 20;
 
-/// The frames with which a hub answers, as they come.
+/// The frames with which a hub answers, read as they arrive.
 pub(crate) struct Answer {
     pub(super) lines: Lines,
     /// How many seconds the hub waits for the answer to a question, if it says so.
@@ -30,7 +30,7 @@ impl Answer {
         self.waits
     }
 
-    /// Returns the next frame with its intent; `None` after the last.
+    /// Returns the next frame with its intent; `None` after the last frame.
     pub(crate) fn next(&mut self) -> Result<Option<(String, String)>, Failure> {
         let Some(line) = self.lines.next()? else {
             return Ok(None);
@@ -49,13 +49,13 @@ impl Answer {
         )
     }
 
-    /// Makes the failure for an empty answer, which no hub gives.
+    /// Makes the failure for an empty answer. No hub gives such an answer.
     pub(crate) fn is_empty(&self) -> Failure {
         not_a_hub(&self.lines.base, "an empty body")
     }
 }
 
-/// The log of a session, as it comes.
+/// The log of a session, read as it arrives.
 pub(crate) struct Log(pub(super) Lines);
 
 impl Log {
@@ -80,17 +80,17 @@ impl Log {
     }
 }
 
-/// The lines of a body. Each has a bounded length, and has to arrive in time.
+/// The lines of a body. Each line has a limited length, and must arrive in time.
 pub(super) struct Lines {
     body: BufReader<BodyReader<'static>>,
     base: String,
     time: Duration,
-    /// True for a log that is followed: then the next line may begin after any time.
+    /// Whether a log is followed. Then the wait for the beginning of the next line has no limit.
     follow: bool,
 }
 
 impl Lines {
-    /// Reads the body of an answer. A command that follows a log waits for the next line without a limit.
+    /// Makes the lines of an answer's body. With `follow`, the wait for the beginning of the next line has no limit.
     pub(super) fn new(answer: Response<Body>, base: &str, time: Duration, follow: bool) -> Self {
         Self {
             body: BufReader::new(answer.into_body().into_reader()),
@@ -147,7 +147,7 @@ pub(super) fn late(base: &str, time: Duration) -> Failure {
     ))
 }
 
-/// Makes the failure for a body that breaks off before its end.
+/// Makes the failure for a body that could not be read to its end.
 pub(super) fn broken(base: &str, time: Duration, error: &io::Error) -> Failure {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
     let is_late = matches!(cause, Some(ureq::Error::Timeout(_)));

@@ -16,27 +16,28 @@ use super::{ERROR_BYTES, Hub, TRIES, busy, envelope};
 use crate::words::{UNLIMITED, without_metadata};
 use accp_console::outcome::Failure;
 
-/// The most bytes of a frame, up to its metadata, that is surely within the limits in tokens.
+/// A frame that has at most this many bytes before its metadata is certainly within the limits in tokens.
 const SHORT: usize = 150;
 /// The most characters of a value that stays in its frame.
 const LONG: usize = 50;
-/// The most bytes of a description of a session by the hub.
+/// The most bytes of an answer in which the hub describes a session.
 const STATE_BYTES: u64 = 16 << 20;
 
 /// The frames that must be sent before a frame, because they carry its long values.
 #[derive(Default)]
 pub(super) struct Uploads {
-    /// The sender, and the number of the last value that it had put before these; `None` if nothing has to be sent
+    /// The sender, and the number of the last value that the sender had put before; `None` if no value has to be sent
     /// first.
     sender: Option<(AgentId<'static>, u64)>,
     /// The frames that announce the values, without `mid` and `seq`.
     announcements: Vec<String>,
     values: Vec<Cold>,
-    /// The frame up to its metadata, with references in place of the values.
+    /// The frame without its metadata, with references instead of the values; `None` if no value has to be sent
+    /// first.
     pub(super) head: Option<String>,
 }
 
-/// A sender, as its session knows it.
+/// What the session knows about a sender.
 struct Sender {
     member: MemberId,
     /// The number of the last value that the sender has put.
@@ -45,8 +46,8 @@ struct Sender {
 }
 
 impl Hub<'_> {
-    /// Sends those values of a frame that are too long for the frame. If the frame has a number of its own, the
-    /// announcements of the values take that number and the next ones, and the frame gets the number after them.
+    /// Sends the values that are too long for their frame. If the user has given the frame a number, the
+    /// announcements of the values get that number and the next ones, and the frame gets the number after these.
     pub(super) fn upload_values(
         &self,
         head: &str,
@@ -60,8 +61,8 @@ impl Hub<'_> {
                     self.put_all(&uploads)?;
                     return Ok(uploads);
                 }
-                // Another program has used these keys for values of the same agent, so the loop
-                // takes other keys.
+                // Another program has put values of the same agent under these keys, so the loop tries again with
+                // other keys.
                 Err(_) if self.is_late(&uploads)? => {}
                 Err(error) => return Err(error),
             }
@@ -88,7 +89,7 @@ impl Hub<'_> {
         Ok(())
     }
 
-    /// Sends the bytes of the values, which were announced.
+    /// Sends the bytes of the values. The values were announced before.
     fn put_all(&self, uploads: &Uploads) -> Result<(), Failure> {
         let Some((agent, _)) = &uploads.sender else {
             return Ok(());
@@ -97,7 +98,7 @@ impl Hub<'_> {
         values.try_for_each(|value| self.put(agent, value))
     }
 
-    /// Returns whether the sender has put other values since `uploads` was made.
+    /// Returns whether another program has put values of this sender since `uploads` was made.
     fn is_late(&self, uploads: &Uploads) -> Result<bool, Failure> {
         let Some((agent, last_put)) = &uploads.sender else {
             return Ok(false);
@@ -106,8 +107,8 @@ impl Hub<'_> {
         Ok(now.is_some_and(|(now, _)| now.last_put != *last_put))
     }
 
-    /// Returns the values to send before a frame; none if the frame is short. A frame that cannot be read is sent as
-    /// it is, so that the hub explains its refusal.
+    /// Returns the values to send before a frame, and no values if the frame is short. Also returns no values for a
+    /// frame that cannot be read: it is sent as it is, so that the hub reports the error.
     fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Uploads, Failure> {
         let mut whole = head.to_owned();
         let fault = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
@@ -164,8 +165,8 @@ impl Hub<'_> {
         Err(self.refused(&self.whole(answer, ERROR_BYTES)?))
     }
 
-    /// Returns the entry of an agent in the state of the session, and the session's registry. An agent that is not in
-    /// the session yet joins it by a `ping`, which adds nothing else to the log.
+    /// Returns the entry of an agent in the state of the session, and the session's registry. If the agent is not in
+    /// the session yet, this sends a `ping` with which the agent joins. The `ping` adds nothing else to the log.
     fn sender(&self, agent: &AgentId<'_>) -> Result<Option<(Sender, Registry)>, Failure> {
         let mut state = self.read("state")?;
         let mut sender = state.as_ref().and_then(|state| sender_in(state, agent));
@@ -178,7 +179,7 @@ impl Hub<'_> {
         Ok(sender.zip(self.registry()?))
     }
 
-    /// Returns a frame of the session with values in the places of its references, as far as the hub has them.
+    /// Returns a frame of the session with its references replaced by their values, as far as the hub has the values.
     pub(crate) fn whole_frame(&self, text: &str) -> Result<String, Failure> {
         let mut values = BTreeMap::new();
         for key in references(without_metadata(text)) {
@@ -199,7 +200,7 @@ impl Hub<'_> {
         Ok(inbound.whole().unwrap_or(text).to_owned())
     }
 
-    /// Returns the address at which the hub gives the value of a reference.
+    /// Returns the URL at which the hub serves the value of a reference.
     pub(crate) fn value_url(&self, key: &str) -> String {
         self.url(&format!("sessions/{}/values/{key}", self.args.session))
     }
@@ -213,7 +214,8 @@ impl Hub<'_> {
         registry.map(Some).map_err(invalid)
     }
 
-    /// Reads a description of the session from the hub; `None` if there is no such session yet.
+    /// Gets JSON about the session from the hub; `None` if the hub does not have it, for example because there is no
+    /// such session yet.
     fn read(&self, what: &str) -> Result<Option<Json>, Failure> {
         let url = self.url(&format!("sessions/{}/{what}", self.args.session));
         let request = self.with_token(self.http.get(url)).config();
@@ -247,7 +249,7 @@ fn sender_in(state: &Json, agent: &AgentId<'_>) -> Option<Sender> {
     })
 }
 
-/// Returns the text of an error with its code. Some errors have the code in their text already.
+/// Returns the text of an error with its code. The code is not added if the text already has it.
 fn with_code(code: ErrorCode, error: &dyn std::fmt::Display) -> String {
     let (code, words) = (code.to_string(), error.to_string());
     if words.contains(&code) {

@@ -117,7 +117,7 @@ fn aacp_22_refuses_to_join_lines_unless_asked() {
     assert_eq!(run.json().len(), PRINTED.lines().count());
     let ends = aacp("validate --unwrap --format json", format!("{HEAD}|\n"));
     assert_eq!(codes(&ends.json()[0]["errors"]), ["field-empty"]);
-    // Joining lines removes only spaces.
+    // When lines are joined, only spaces at their ends are removed, and no other white space.
     for line in [
         "\t{HEAD}",
         "{HEAD}\t",

@@ -191,8 +191,8 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
         assert!(packet.contains(&packet_of), "{index}: {packet}");
     }
     let run = folder.run("aacp registry list --registry r.aacp --format json", "");
-    // The call of `ask` counted one packet, and the encode run counted 101: one of its 102 lines
-    // has no packet.
+    // `ask` counted the instruction once. The run with 102 lines counted it 101 times, because one line has no
+    // packet.
     assert_eq!(run.json()[0]["times_seen"], 102);
 }
 

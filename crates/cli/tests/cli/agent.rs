@@ -63,13 +63,14 @@ fn cook(url: &str, folder: &Path, options: impl Words, script: &str) -> Running 
     cook
 }
 
-/// Reads what the processes of a command write to `alive`, until the last of them has ended, or for a minute.
+/// Reads what the processes of a command write to `alive`, until the last of these processes has ended, but for at
+/// most a minute.
 struct Alive {
     cat: Child,
     lines: BufReader<ChildStdout>,
 }
 
-/// Waits until the command runs. Returns a reader of what it writes after that.
+/// Waits until the command runs. Returns a reader for what the command writes from then on.
 fn alive(folder: &Path) -> Alive {
     let cat = Command::new("timeout")
         .args(["60", "cat", "alive"])
@@ -86,7 +87,7 @@ fn alive(folder: &Path) -> Alive {
 }
 
 impl Alive {
-    /// Returns the rest of the text, once no process is left that could write.
+    /// Waits until no process can write any more, and returns the rest of the text.
     fn rest(mut self) -> String {
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).unwrap();
@@ -96,7 +97,7 @@ impl Alive {
     }
 }
 
-/// A command with a child that only SIGKILL ends. If nobody ends the child, it writes `survived`.
+/// A command that has a child which only SIGKILL can end. If the child is not killed, it writes `survived`.
 const STUBBORN: &str = "
     exec 3>alive
     trap 'echo asked >&3; exit 1' TERM
@@ -141,7 +142,8 @@ fn a_command_does_not_see_the_token() {
     );
 }
 
-/// The store of a hub in memory is new after each start, so the agent has seen another log.
+/// A hub in memory has a new store after each start. So after a restart, its log is not the log that the agent has
+/// seen.
 #[test]
 fn an_agent_begins_anew_at_a_hub_whose_store_is_new() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +177,7 @@ fn an_agent_that_ends_takes_its_command_along() {
     let (code, _) = kitchen.cook.stop();
     assert_eq!(code, Some(0));
     assert_eq!(first.rest(), "asked\n");
-    // The request has no answer, so the next agent of this name gets it.
+    // The request still has no answer, so the next agent with this name gets it.
     let _cook = cook(&url, folder.path(), "", "exec 3>alive; echo begun >&3");
     assert_eq!(alive(folder.path()).rest(), "");
 }
@@ -308,8 +310,8 @@ fn a_frame_of_another_agent_is_an_error_for_both() {
     }
 }
 
-/// Nobody waits in vain for an answer that the hub refuses, and an agent that begins anew makes no id again.
-/// A frame with a mistake is not taken for words, so that a failure never reads as a success.
+/// If the command prints a frame with a mistake, the answer is an error. The output must not become the text of an
+/// answer, because then a failure would look like a success.
 #[test]
 fn a_frame_that_does_not_parse_is_an_error_with_its_place() {
     for (script, part) in [
@@ -330,13 +332,14 @@ fn a_frame_that_does_not_parse_is_an_error_with_its_place() {
         );
         assert!(answer.contains(part), "{answer}");
     }
-    // Words that only begin like a name are words.
+    // A text that begins with a name, but not like a frame, is an answer in words.
     let kitchen = Kitchen::open("", "echo '@guest: soup {hot} at 12:30'");
     let answer = kitchen.ask();
     assert!(answer.starts_with("@cook>done:chat{content:"), "{answer}");
 }
 
-/// A piece of a stream does not answer by itself. The command has ended with it, so the agent ends the chain.
+/// A piece of a stream does not end the chain of the request. The command has ended after the piece, so the agent
+/// ends the chain.
 #[test]
 fn a_piece_of_a_stream_is_followed_by_an_end() {
     let piece = "@cook>stream:infer{idx:0|data:soup|done:true|schema:ST}";

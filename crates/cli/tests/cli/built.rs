@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use crate::cli::{Folder, Run, Words, command, finish, workspace};
 
-/// A crate in a folder, which Cargo builds in a folder that all tests share: ACCP is built there once.
+/// A crate in a folder. All tests share the target folder of Cargo, so ACCP is built only once.
 struct Crate {
     folder: Folder,
     name: &'static str,
@@ -14,7 +14,7 @@ struct Crate {
 
 impl Crate {
     fn new(folder: Folder, name: &'static str) -> Self {
-        // The lock file fixes the versions, so that Cargo looks up nothing.
+        // The lock file fixes the versions, so that Cargo need not look up any.
         fs::copy(
             workspace().join("Cargo.lock"),
             folder.path(name).join("Cargo.lock"),
@@ -40,8 +40,8 @@ impl Crate {
         fs::write(self.path(file), text).unwrap();
     }
 
-    /// Runs Cargo, which has to succeed. The crate is built with the settings of the workspace, so it uses what the
-    /// README's first command has built.
+    /// Runs Cargo, which must succeed. The settings are those of the workspace, so that Cargo can reuse what the
+    /// first command of the README has built.
     fn cargo(&self, args: impl Words) -> Run {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -57,7 +57,7 @@ impl Crate {
         run
     }
 
-    /// Builds the crate, and returns whether there was anything to build.
+    /// Builds the crate. Returns false if the crate was already up to date.
     fn builds(&self) -> bool {
         let said = self.cargo("build --verbose").stderr;
         let [fresh, built] = ["Fresh", "Compiling"]
@@ -105,7 +105,7 @@ fn a_change_of_the_registry_builds_again() {
     assert!(made.builds(), "the file that is named");
 }
 
-/// The derive finds the registry, whatever the folder and the paths that the command was run with.
+/// The derive finds the registry, regardless of the folder in which the command was run and of the paths that it got.
 #[test]
 fn a_generated_file_builds_in_its_crate() {
     const REGISTRY: &str = r#"{ "schemas": { "visit": { "code": "VS", "fields": ["place"],
@@ -170,7 +170,7 @@ fn a_generated_file_builds_in_its_crate() {
     let library = folder.path("app/src/lib.rs");
     let text = fs::read_to_string(&library).unwrap() + &modules.concat();
     fs::write(&library, text).unwrap();
-    // Cargo wants the lock file at the top of the workspace.
+    // The lock file must be at the top of the workspace.
     let app = Crate::new(folder, "");
     app.cargo("build");
 }

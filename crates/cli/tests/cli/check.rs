@@ -350,8 +350,8 @@ fn a_session_is_checked_over_its_frames() {
     ");
 }
 
-/// Frames that keep the rules of a session pass, even if the file begins in the middle of the session, and under both
-/// numberings.
+/// Frames that follow the rules of a session pass the check, with both numberings, and even if the file begins in the
+/// middle of the session.
 #[test]
 fn the_frames_of_a_session_pass() {
     let one = |agent: &str, mid: u64, seq: u64, more: &str| {

@@ -1,4 +1,4 @@
-//! `accp collab`: the output of the commands, as text and as JSON, and their exit codes.
+//! Tests of `accp collab`: the output of the commands, as text and as JSON, and their exit codes.
 
 mod bad_input;
 mod standing;
@@ -11,18 +11,18 @@ use serde_json::{Value as Json, json};
 
 use crate::cli::{Folder, Run, Words};
 
-/// The options that a new folder needs besides its name.
+/// The command that makes a new folder, without the name of the folder.
 pub(super) const INIT: &str = "init --participant ada --participant bob --objective 'Choose a store' \
     --completion 'It is fast' --primary-deliverable-type adr --deliverables-dir papers";
 
-/// The primary deliverable.
+/// The file of the primary deliverable.
 const DOC: &str = "papers/adr.md";
 
 /// A collaboration in the folder `round` of a temporary directory, in which the commands run.
 struct Round(Folder);
 
 impl Round {
-    /// Begins with [`INIT`].
+    /// Makes a collaboration with [`INIT`].
     fn new() -> Self {
         let round = Self::before();
         round.run(INIT).code_is(0);
@@ -38,7 +38,7 @@ impl Round {
         self.0.run(("collab", args, "--folder round"), "")
     }
 
-    /// Runs a command that has to end with this code, and returns its one object.
+    /// Runs a command that must end with this code, and returns the one object that it prints.
     fn json(&self, args: impl Words, code: i32) -> Json {
         let run = self.run((args, "--format json"));
         run.code_is(code);
@@ -47,13 +47,13 @@ impl Round {
         objects.remove(0)
     }
 
-    /// Appends an event that has to be taken.
+    /// Appends an event that must be accepted.
     fn append(&self, who: &str, event: &str, more: impl Words) -> Json {
         let event = ["--participant", who, "--event", event];
         self.json(("append --summary Done", event, more), 0)
     }
 
-    /// Appends the draft and the proposal.
+    /// Appends the events for the draft and for the proposal.
     fn submit(&self) {
         let primary = ["--reply-to", "1", "--doc", DOC, "--role", "primary"];
         self.append("ada", "deliverable_drafted", primary);
@@ -68,7 +68,7 @@ impl Round {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Returns all files with their bytes, without those of the lock.
+    /// Returns all files with their bytes, except the files of the lock.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         collect(&self.0.path(""), &mut found);
@@ -98,7 +98,7 @@ fn codes(object: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// Removes a member from an object and returns it. The member differs from run to run.
+/// Removes a member from an object and returns its value. Used for members whose value differs from run to run.
 fn take(object: &mut Json, key: &str) -> String {
     let value = object.as_object_mut().unwrap().remove(key).unwrap();
     value.as_str().unwrap().to_owned()
@@ -192,7 +192,7 @@ fn init_refuses_what_is_missing_with_all_reasons() {
     assert!(codes(&round.json(&args, 2)).contains(&"primary-type"));
     let args = (INIT, "--deliverables-mode both");
     assert_eq!(codes(&round.json(args, 2)), ["mode"]);
-    // The folder needs a name, and an empty name does not count.
+    // The command needs a folder, and an empty name is not allowed.
     for folder in ["", "--folder ''"] {
         let run = round.0.run(("collab", INIT, folder), "");
         assert_eq!((run.code, &run.stdout[..]), (Some(2), ""));
@@ -266,7 +266,7 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
         "{}",
         round.read("review.md")
     );
-    // doc, role and sha256 are stored as they are given.
+    // The values of --doc, --role and --sha256 are stored as the user gives them.
     let more = "--reply-to 4 --doc notes.md --role supporting --sha256 00";
     round.append("ada", "proposal_revised", more);
     let line = round.read("events.jsonl");

@@ -1,4 +1,4 @@
-//! Conduct of every command: exit codes, colours, pipes, help.
+//! Tests of what all commands have in common: exit codes, colours, pipes, help.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -199,8 +199,8 @@ fn a_dash_is_stdin_and_stdout() {
     assert_eq!((run.code, run.stdout), (Some(0), format!("{GOOD}\n")));
 }
 
-/// Every command reads a file from another system in the same way: other line ends and a byte order mark do not
-/// count, and bytes that are not UTF-8 are a fault with their place.
+/// Every command reads files from other systems in the same way. It accepts other line ends and a byte order mark.
+/// For bytes that are not UTF-8, it reports a fault with their place.
 #[test]
 fn files_from_other_systems() {
     let frame = "@a>req:plan{x:1}[mid:m,seq:1]\r\n";

@@ -1,4 +1,4 @@
-//! `accp context`: the quick commands, in the words of the specification (CTX-57 to CTX-61), and bad input.
+//! Tests of `accp context`: the quick commands of the specification (CTX-57 to CTX-61), and bad input.
 
 mod bad_input;
 
@@ -35,7 +35,7 @@ fn compressed() -> Folder {
     folder
 }
 
-/// Each command is a process of its own, on the list that the README names.
+/// The commands of the README run one after the other, each as its own process, on the list that the README names.
 #[test]
 fn the_commands_of_the_readme_shorten_its_list_and_find_what_left() {
     let read = |name: &str| std::fs::read_to_string(workspace().join(name)).unwrap();
@@ -104,7 +104,7 @@ fn context_status_as_a_quick_command_reports_the_use() {
         (&json!("GREEN"), &json!(1))
     );
     assert!(status["tokens"].as_u64().unwrap() < 500);
-    // A session that has not begun is refused.
+    // The command refuses the name of a session that does not exist.
     let run = quick(&folder, "context status", "--session other");
     assert_ne!(run.code, Some(0));
     run.stderr_has("there is no session other");

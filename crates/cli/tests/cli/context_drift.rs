@@ -1,4 +1,5 @@
-//! `accp context compress`: a constraint that had no room in the summary comes back, and the report says so (CTX-44).
+//! Tests of `accp context compress`: if a constraint had no room in the summary, the command puts it back, and the
+//! report says so (CTX-44).
 
 use serde_json::{Value as Json, json};
 
@@ -32,7 +33,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
     let folder = Folder::with(&[]);
     let mut messages = vec![
         json!({ "role": "user", "content": "Plan a garden shed." }),
-        // The manager is an agent: it also answers.
+        // The manager is an agent, because it also has answers in the list.
         json!({ "role": "assistant", "name": "manager", "content": "I lead." }),
     ];
     messages.extend(
@@ -78,7 +79,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         stderr.contains("HIGH (constraint): does not stand in the list: The "),
         "{stderr}"
     );
-    // A rule that had no room is reported again only if the command puts it back this time.
+    // If a rule had no room, the command reports it again only if it puts the rule back this time.
     let mut list = next.as_array().unwrap().clone();
     list.push(json!({ "role": "assistant", "content": "The shed stands on four posts." }));
     let (_, report, _) = compressed(&folder, &json!(list));

@@ -1,4 +1,4 @@
-//! `accp context` with pictures, and with models whose tokenizer is not public.
+//! Tests of `accp context` with pictures, and with models whose tokenizer is not public.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::cli::{Folder, Run, Words};
 /// The header of a GIF of 1,024 x 768, in base64.
 const GIF: &str = "R0lGODlhAAQAAwAAAA";
 
-/// Returns a conversation with `many` screenshots, each with many bytes.
+/// Returns a conversation with `many` large screenshots.
 fn messages(many: usize) -> Json {
     let mut all = vec![json!({ "role": "user", "content": "Book the flight." })];
     for at in 0..many {

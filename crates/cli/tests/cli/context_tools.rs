@@ -1,10 +1,10 @@
-//! `accp context tools`, `call` and `mcp`: the tools that a program gives to its model.
+//! Tests of `accp context tools`, `call` and `mcp`: the tools that a program gives to its model.
 
 use serde_json::json;
 
 use crate::cli::Folder;
 
-/// Returns a list whose result is over a quarter of a window of 4,096.
+/// Returns a list in which the result of a tool takes more than a quarter of a window of 4,096 tokens.
 pub(super) fn list() -> String {
     let rows = (1..=400).map(|row| format!("row {row}: flight HAT{row}, gate {}", row % 30));
     let function = json!({ "name": "get_flights", "arguments": "{}" });

@@ -93,7 +93,7 @@ fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
     let run = folder.run("convert --restore out.accp", "");
     assert_eq!(lines(&run.stdout), lines(&awkward()));
 
-    // Without the file of values, or with a changed one, nothing is written.
+    // If the file of values is missing or was changed, the command writes nothing.
     let text = folder.read("out.accp.externals.jsonl");
     fs::write(
         folder.path("out.accp.externals.jsonl"),
@@ -171,7 +171,7 @@ fn a_faulty_file_is_told_by_its_place() {
     }
 }
 
-/// If frames are cut or one is missing, they are refused, and do not restore to a shorter conversation.
+/// If a frame is cut or missing, the command refuses the frames, and does not restore a shorter conversation.
 #[test]
 fn cut_frames_are_noticed() {
     let folder = Folder::with(&[("in.jsonl", &example())]);
@@ -240,7 +240,7 @@ fn documents_show_what_the_command_prints() {
     );
 }
 
-/// Frames in a wrong order are refused, and so is a frame that comes twice.
+/// The command refuses frames in a wrong order, and a frame that occurs twice.
 #[test]
 fn shuffled_frames_are_noticed() {
     let frames = accp("convert", example()).stdout;
@@ -270,7 +270,7 @@ fn a_file_is_not_read_and_written_at_once() {
     }
 }
 
-/// Frames that were printed before a fault still have all their values.
+/// For frames that were printed before a fault, the side file has all values.
 #[test]
 fn what_is_printed_leads_somewhere() {
     let folder = Folder::with(&[]);

@@ -1,4 +1,5 @@
-//! Tests of the tokens that commands show to a hub: where a token comes from, and the warning if others can read it.
+//! Tests of the tokens that commands show to a hub: where a token comes from, and the warning if other users can read
+//! it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Tests of a store with a damaged row of its table of sides: only the session of that row is lost.
+//! Tests of a store with a damaged row in its table of sides: only the session of that row is lost.
 
 use super::hub::Running;
 use super::{Folder, Run, accp};

@@ -2,7 +2,7 @@
 
 use crate::cli::{Folder, accp};
 
-/// The README's first command prints the same each time, in at most 80 columns and two pages.
+/// The first command of the README always prints the same text, in at most 80 columns and two pages.
 #[test]
 fn the_demo_is_this() {
     let run = accp("demo", "");
@@ -126,7 +126,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"error: team.db is there already: name a new file, or remove it");
 
-    // The file is there and empty, as a killed run may leave it.
+    // This file already exists and is empty. A run that was killed may leave such a file.
     std::fs::write(folder.path("begun.db"), "").unwrap();
     let run = folder.run("demo --store begun.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -259,7 +259,7 @@ fn the_file_goes_unless_it_is_kept() {
     assert!(folder.names().is_empty());
 }
 
-/// Every frame of the demo has its twin on stderr, and stdout does not change.
+/// With --debug, the twin of every frame of the demo is on stderr, and stdout does not change.
 #[test]
 fn debug_tells_every_frame() {
     let run = accp("demo --debug", "");
@@ -307,7 +307,7 @@ fn debug_tells_every_frame() {
     assert!(!about("takes a checkpoint: ").is_empty());
 }
 
-/// Blocks and numbers of the page about sessions are those of the demo.
+/// The blocks and numbers on the page about sessions must be those of the demo.
 #[test]
 fn the_page_about_sessions_shows_the_demo() {
     let page = std::fs::read_to_string("../../docs/sessions.md").unwrap();

@@ -284,8 +284,8 @@ fn a_damaged_side_file_is_refused() {
         .stderr_has("write the side file anew");
 }
 
-/// The tag of a union takes no reference, and it decides which fields a record has. So each mistake of a record is found
-/// with the tag in its place.
+/// The tag of a union cannot be a reference, and it decides which fields a record has. So to find each mistake of a
+/// record, the command keeps the tag.
 #[test]
 fn each_mistake_of_a_record_of_a_union_has_its_own_place() {
     let registry = r#"{ "schemas": {

@@ -89,7 +89,7 @@ fn data_is_erased_and_the_file_verifies() {
     drop(store);
 }
 
-/// The name of a session stands for all logs of it, and the name of one log for this log alone.
+/// The name of a session stands for all its logs. The name of a log stands only for this log.
 #[test]
 fn the_log_that_is_named_is_erased_alone() {
     let folder = Folder::with(&[]);
@@ -114,7 +114,8 @@ fn the_log_that_is_named_is_erased_alone() {
     assert_eq!(logs.map(holds), [false; 3]);
 }
 
-/// An erasure takes frames out of hot state, so the next checkpoint does not list them.
+/// An erasure removes frames from hot state, so the next checkpoint does not list them. `verify` must not report this
+/// as a fault.
 #[test]
 fn a_checkpoint_after_an_erasure_is_no_fault() {
     let folder = Folder::with(&[]);
@@ -148,7 +149,8 @@ fn a_checkpoint_after_an_erasure_is_no_fault() {
     assert!(verified.contains("1 checkpoint "), "{verified}");
 }
 
-/// An erasure whose process was killed leaves bytes of what was erased, and a mark.
+/// If an erasure was killed, the file still has erased bytes, and a second file marks this. Commands report it, and
+/// the next erasure completes the work.
 #[test]
 fn an_erasure_that_was_cut_short_is_told_and_completed() {
     let folder = bakery();
@@ -178,7 +180,7 @@ fn an_erasure_that_was_cut_short_is_told_and_completed() {
     assert!(!is_told());
 }
 
-/// No command of a store makes a file, or changes one that is not a store.
+/// Commands for stores do not make a missing file, and do not change a file that is not a store.
 #[test]
 fn what_is_not_a_store_is_left_alone() {
     let notes = "Dear all,\n".repeat(100);

@@ -128,7 +128,7 @@ fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
     assert_eq!(lines, [json!(null), json!("E1001"), json!(null)]);
 }
 
-/// A control frame of the session names no schema. It is explained by the registry of such frames.
+/// A control frame of a session names no schema. The command explains it with the registry of control frames.
 #[test]
 fn a_frame_of_the_session_is_told_from_its_registry() {
     let frame = "@hub>sync:join{agents:[dev]|n:101|x:1}[mid:100000000003,seq:1]";

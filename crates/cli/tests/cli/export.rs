@@ -1,4 +1,4 @@
-//! `accp session export`: the session of a recorded conversation, in each format.
+//! Tests of `accp session export`: the export of a recorded conversation's session, in each format.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::cli::{Folder, Words, workspace};
 
-/// Runs a command that succeeds and says nothing on stderr, and returns its stdout as JSON.
+/// Runs a command that must succeed and print nothing on stderr. Returns its stdout as JSON.
 fn fine(folder: &Folder, args: impl Words) -> Vec<Json> {
     let run = folder.run(args, "");
     assert_eq!(
@@ -23,7 +23,7 @@ fn fine(folder: &Folder, args: impl Words) -> Vec<Json> {
     run.json()
 }
 
-/// Restores the conversation of an exported session from its frames and values alone.
+/// Restores a conversation only from the frames and values of an exported session.
 fn restored(entries: &[Json], values: &str) -> Conversation {
     let values = values.lines().map(|line| {
         let json: Json = serde_json::from_str(line).unwrap();
@@ -45,7 +45,7 @@ fn restored(entries: &[Json], values: &str) -> Conversation {
             })
             .unwrap();
         }
-        // Members number their own frames, but a recording numbers all frames.
+        // In the session each member numbers its own frames, but a recording numbers all frames together.
         message.envelope.sequence = Some(number);
         assert_eq!(restorer.frame(message, number).unwrap(), None);
     }

@@ -114,7 +114,7 @@ fn what_check_refuses_is_left_out() {
     );
     assert_eq!(found["frame"], "@a>req:schedule{task:impl|schema:TA}");
 
-    // `check` accepts all that `fix` prints under the same options.
+    // `check` accepts everything that `fix` prints with the same options.
     let by_grammar = accp("fix --syntax-only", lines.join("\n"));
     by_grammar.code_is(0);
     let check = accp("check --syntax-only", &by_grammar.stdout);

@@ -148,7 +148,8 @@ const FOREIGN: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// A message that no person wrote does not become a turn of the user. The frames of a log restore to the same log.
+/// A message that no person wrote must not become a message of the user. From the frames of a log, the same log can
+/// be restored.
 #[test]
 fn a_log_of_a_framework_is_converted_with_its_roles() {
     let said = [

@@ -1,5 +1,4 @@
-//! The gate of a hub, tested from outside: the hub is a process of its own, and clients without rights send
-//! requests.
+//! Tests of the gate of a hub from outside: the hub is a separate process, and clients without rights send requests.
 
 mod client;
 mod ends;
@@ -20,10 +19,10 @@ use super::hub::Running;
 use client::{A2A, Client, MCP, Open, message};
 use stored::{content, logs};
 
-/// A token: its secret, its agent, and the sessions that it opens.
+/// A token: its secret, its agent, and the sessions for which it is valid.
 type Token = (&'static str, &'static str, &'static str);
 
-/// A hub in a folder of its own.
+/// A hub with its own folder.
 struct TestHub {
     process: Running,
     url: String,
@@ -44,7 +43,8 @@ impl TestHub {
         }
     }
 
-    /// Starts a hub with settings in TOML, which lets in the clients with these tokens, or all if there are none.
+    /// Starts a hub with settings in TOML. The hub lets in only clients with these tokens, or all clients if there
+    /// are no tokens.
     fn with(settings: &str, tokens: &[Token]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("hub.toml"), settings).unwrap();
@@ -56,7 +56,7 @@ impl TestHub {
         Self::start_in(folder, args)
     }
 
-    /// As [`with`](Self::with), but the client with the last token is an administrator.
+    /// Starts a hub with these tokens. The client with the last token is an administrator.
     fn with_admin(tokens: &[Token]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write_tokens(folder.path(), tokens);
@@ -102,7 +102,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     let hub = TestHub::with("", &[DEV, EVE]);
     let (dev, eve) = (hub.client_of(DEV), hub.client_of(EVE));
     let session = dev.begin("/mcp/lunch/dev");
-    // When the agent starts, the entry about the requests that it takes comes last, so the test waits for this entry.
+    // The last entry that a starting agent causes is the one about the requests that it takes. So the test waits for
+    // this entry.
     let read = |_| logs(&hub.folder.path().join("hub.accp"));
     let before = (0..10_000).map(read).find(|all| all.contains("sync:takes"));
 
@@ -141,8 +142,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     assert!(before == Some(read(0)), "eve has written");
     let listed = dev.mcp("/mcp/lunch/dev", Some(&session), "tools/list", &json!({}));
     assert!(listed.body.contains("accp_send"), "{listed:?}");
-    // A token may be valid for `dev` in all sessions. Its client can use an MCP session only under
-    // the path of the session in which it was begun.
+    // This token is valid for `dev` in all sessions. Still, its client can use an MCP session only on the path of the
+    // session in which the MCP session was begun.
     let both = ("secret-of-both", "dev", "*");
     write_tokens(hub.folder.path(), &[DEV, EVE, both]);
     let both = hub.client_of(both);
@@ -160,8 +161,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     );
 }
 
-/// Opens one request on each route that can stay open, and waits until each is open. The client of A2A uses
-/// another agent, because an agent is open in one place at a time.
+/// Opens one request on each route that can stay open, and waits until each is open. The client of A2A uses another
+/// agent, because an agent can be open only in one place at a time.
 fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
     let mut open = Vec::new();
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
@@ -246,7 +247,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     for (what, open) in open {
         let ended = open.finish();
         match ended.status {
-            // The hub had not begun to answer this request.
+            // Here the hub had not yet begun to answer the request.
             401 => assert!(ended.body.contains("E5001"), "{what}: {ended:?}"),
             200 => {
                 assert!(!ended.is_whole, "{what} reads as whole: {ended:?}");
@@ -261,7 +262,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     stays.until("goal:soup");
 }
 
-/// Returns the routes of a session and an agent that have a safe method.
+/// Returns the routes of a session and an agent for which a safe method (such as GET) exists.
 fn safe_routes(session: &str, agent: &str) -> Vec<String> {
     let of_session = [
         "frames",
@@ -312,7 +313,7 @@ fn a_safe_method_never_writes() {
             }
         }
     }
-    // The upgrade to a WebSocket writes nothing either; its first frame may.
+    // The upgrade to a WebSocket writes nothing either. Only the first frame on the WebSocket may write something.
     let upgrade = [
         ("connection", "upgrade"),
         ("upgrade", "websocket"),
@@ -362,7 +363,7 @@ fn pages_of_other_sites_get_nothing() {
             let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
             for method in ["GET", "POST"] {
                 let answer = client.ask(method, &route, &image, "");
-                // The route does not exist, or does not take this method.
+                // With 404 or 405, the route does not exist or does not accept this method.
                 let is_public = is_public || matches!(answer.status, 404 | 405);
                 assert!(
                     is_public || answer.status == 403,
@@ -404,7 +405,7 @@ fn what_others_write_is_escaped_in_the_log() {
     }
 }
 
-/// Asks until `/readyz` has this status.
+/// Asks until `/readyz` answers with this status. Returns the body.
 fn until_ready_is(client: &Client, status: u16) -> String {
     let mut asked = (0..100_000).map(|_| client.get("/readyz"));
     let ready = asked.find(|ready| ready.status == status);

@@ -1,5 +1,5 @@
-//! Tests of `accp gateway` as a process of its own, in front of a small provider. A gateway that is killed goes on
-//! when it starts again.
+//! Tests of `accp gateway` as a separate process, with a small provider behind it. After a gateway was killed and
+//! started again, it continues its sessions.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -31,14 +31,14 @@ fn read_message(stream: &TcpStream) -> Option<(String, String)> {
     Some((head, String::from_utf8(body).ok()?))
 }
 
-/// Starts a provider that answers each request without content, but with a count of tokens. Returns its URL, and a
+/// Starts a provider that answers each request with an empty content and a count of tokens. Returns its URL, and a
 /// receiver of the requests.
 fn provider() -> (String, Receiver<String>) {
     provider_with(|_| json!([]))
 }
 
-/// Starts a provider that answers a request with the content that `content` returns for it, and with a count of
-/// tokens.
+/// Starts a provider. It answers each request with the content that `content` returns for the request, and with a
+/// count of tokens.
 fn provider_with(content: fn(&str) -> Json) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -185,7 +185,8 @@ fn a_gateway_that_is_killed_goes_on_with_the_same_lists() {
     }
 }
 
-/// Returns the answer of a model that first reads a line of the first result, then calls `slots` once, and then ends.
+/// Returns the answers of a model: at first, a call that reads a line of the first result; then a call of `slots`;
+/// then the end.
 fn reading(body: &str) -> Json {
     let json: Json = serde_json::from_str(body).unwrap();
     let has = |id: &str| body.contains(&format!("\"id\":\"{id}\""));

@@ -32,7 +32,7 @@ fn generate_writes_what_check_accepts() {
     assert_eq!(folder.read("frames.rs"), "edited");
 }
 
-/// The cure of a stale file names all that the user asked for, in every kind of output.
+/// For a stale file of any kind, the error names a command that writes the file again with all options of the user.
 #[test]
 fn a_stale_file_is_written_again_by_the_command_of_its_cure() {
     let folder = Folder::with(&[("reg.json", REGISTRY), ("out", "edited")]);
@@ -45,14 +45,15 @@ fn a_stale_file_is_written_again_by_the_command_of_its_cure() {
         let run = folder.run(check, "");
         run.code_is(1);
         let (_, cure) = run.stderr.split_once("run `accp ").unwrap();
-        // A shell takes the quotes away.
+        // A shell would remove the quotes.
         let cure = cure.trim_end().trim_end_matches('`').replace('\'', "");
         folder.run(cure.as_str(), "").code_is(0);
         folder.run(check, "").code_is(0);
     }
 }
 
-/// The derive looks for the registry from the folder of the crate that compiles the text.
+/// The derive looks for the registry relative to the folder of the crate that compiles the text. The generated path
+/// must be right for that crate.
 #[test]
 fn the_registry_is_found_from_the_crate_around_the_output() {
     let folder = Folder::with(&[]);
@@ -198,7 +199,7 @@ fn aacp_35_workflows_are_generated_and_checked() {
     }
 }
 
-/// A workflow with domains and keys of its own is generated with their kinds and meanings.
+/// If a vocabulary adds domains and keys, the generated structs have the kinds and meanings of these keys.
 #[test]
 fn workflows_are_generated_with_a_vocabulary() {
     let hop = r#"{ "name": "ask", "meaning": "Ask", "task": "FETCH", "dom": "OPS", "return": "a", "p": "1",

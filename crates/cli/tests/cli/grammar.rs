@@ -20,7 +20,7 @@ fn export(registry: &str, args: impl Words) -> Run {
     folder.run(("grammar export --registry ours.json", args), "")
 }
 
-/// Returns the output of an export that succeeds.
+/// Returns the output of an export that must succeed.
 fn written(args: impl Words) -> String {
     let run = export(REGISTRY, args);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -288,7 +288,7 @@ fn it_goes_to_a_file() {
     assert_eq!(folder.read("frames.lark"), to_stdout.stdout);
 }
 
-/// Returns the exit code and the error of an export that fails.
+/// Returns the exit code and the error of an export that must fail.
 fn refused(registry: &str, args: impl Words) -> String {
     let run = export(registry, args);
     assert_eq!(run.stdout, "");

@@ -1,4 +1,5 @@
-//! Tests of agents that reach a hub by MCP and A2A: what each costs, and what they get when the hub is killed.
+//! Tests of agents that use a hub over MCP and A2A: what an agent costs, and which frames it gets after the hub was
+//! killed.
 
 use std::path::Path;
 
@@ -68,7 +69,7 @@ impl Model {
         self.calls("accp_send", &frame);
     }
 
-    /// Waits until these tasks have come, in their order and each once, and returns the ids of the frames.
+    /// Waits until the model has got these tasks, in this order and each only once. Returns the ids of the frames.
     fn gets(&self, tasks: &[&str]) -> Vec<String> {
         let mut frames: Vec<Json> = Vec::new();
         while frames.len() < tasks.len() {
@@ -99,8 +100,8 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> String {
     answer.body_mut().read_to_string().unwrap()
 }
 
-/// After the hub was killed, a question without an answer comes again, and an answered one does not. A question
-/// that came while the model was away comes once.
+/// After the hub was killed, the model gets each question that has no answer again, but no answered question. It gets
+/// a question that arrived while it was away only once.
 #[test]
 fn a_model_goes_on_where_it_was_when_its_hub_is_killed() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +151,8 @@ fn weigh(hub: &Running, folder: &Path) -> Weight {
     }
 }
 
-/// Returns how much the memory and the files of a hub have grown after 200 agents have entered it, and after 400.
+/// Returns how much the memory and the files of a hub have grown after 200 agents have entered the hub, and after
+/// 400.
 fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     let folder = tempfile::tempdir().unwrap();
     let (hub, url) = Running::hub("hub.accp", folder.path());
@@ -167,7 +169,7 @@ fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     })
 }
 
-/// A way in which the agent with this number enters the hub at this URL.
+/// A function with which the agent with this number enters the hub at this URL.
 type Enters = fn(&str, usize);
 
 fn posts(url: &str, number: usize) {
@@ -193,7 +195,7 @@ fn asks_for_tools(url: &str, number: usize) {
 
 fn sends_a_message(url: &str, number: usize) {
     if number == 0 {
-        // This agent may take the messages.
+        // With this frame another agent joins the session. It may take the messages of the A2A clients.
         posts(url, 999);
     }
     let message = json!({
@@ -209,8 +211,8 @@ fn sends_a_message(url: &str, number: usize) {
     assert!(said.contains("TASK_STATE_"), "{said}");
 }
 
-/// By MCP and A2A an agent costs what it costs by POST, plus a constant that docs/limits.md states. Most of this
-/// constant is the session of MCP, which belongs to the client. Twice as many agents cost twice as much.
+/// An agent over MCP or A2A costs as much as an agent over POST, plus a constant that docs/limits.md states. Most of
+/// this constant is the MCP session, which belongs to the client. Twice the number of agents costs twice as much.
 #[test]
 fn an_agent_costs_the_same_however_it_comes() {
     const KIB: u64 = 1024;

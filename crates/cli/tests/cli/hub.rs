@@ -28,7 +28,7 @@ impl Running {
         )
     }
 
-    /// Starts a command, whose stderr can be read.
+    /// Starts a command. Its stderr can be read with [`line`](Self::line).
     pub(super) fn spawn(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::null())
@@ -105,7 +105,8 @@ fn two_agents_talk_through_a_hub_and_the_log_stays() {
     run(["ask", "--hub", &url, question])
         .code_is(0)
         .stdout_starts("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}[");
-    // The second frame takes the number that the hub names.
+    // The hub refuses the number of the second frame and names the expected number. The command sends the frame again
+    // with that number.
     run(["ask", "--hub", &url, "--words", question]).stdout_has("Pumpkin soup & rye");
     run(["send", "--hub", &url, "@guest>req:plan{goal:tea}"]).stdout_starts("@hub>ack:frame{}[");
     let (code, _) = cook.stop();
@@ -146,7 +147,7 @@ fn what_cannot_be_sent_says_why() {
     ask("@guest>req:plan{}").code_is(1).stderr_has(
         "E2001: the hub expects an agent of the session that takes req:plan, and none that has joined does",
     );
-    // Agents that speak HTTP alone never say what they take, so this one may answer.
+    // An agent that uses only HTTP never says which requests it takes. So the hub expects that this agent may answer.
     run(["send", "--hub", &url, "@cook>sync:note{}"]).code_is(0);
     ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
     run(["tail", "--hub", &url, "--session", "other"])
@@ -272,7 +273,7 @@ fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     );
     let (status, said) = ask("main/model", Some("https://evil.example"));
     assert_eq!(status, 403, "{said}");
-    // The model is a member of the session like any other agent.
+    // The model joined the session like any other agent.
     run(["tail", "--hub", &url, "--no-follow"]).stdout_has("agents:[model]");
 }
 

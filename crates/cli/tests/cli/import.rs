@@ -8,7 +8,7 @@ fn example() -> String {
     std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap()
 }
 
-/// Returns stderr without the time that the command took.
+/// Returns stderr without the line that says how long the command took.
 fn quiet(stderr: &str) -> String {
     let lines = stderr.lines().filter(|line| !line.starts_with("in "));
     lines.collect::<Vec<_>>().join("\n")
@@ -36,7 +36,8 @@ fn the_example_loses_nothing() {
     ");
 }
 
-/// Long, deep, large and odd values; a call without an id; an agent that answers no request.
+/// Returns a conversation with long, deep, large and odd values, a call without an id, and an agent that answers no
+/// request.
 fn awkward() -> Json {
     let mut deep = json!("leaf");
     for _ in 0..8 {
@@ -132,7 +133,8 @@ fn contents(folder: &Folder, file: &str) -> Vec<String> {
     whole.collect()
 }
 
-/// An import that stops keeps whole sessions. The same command then adds those that are missing.
+/// If an import stops early, the file has only whole sessions. When the same command runs again, it adds the missing
+/// sessions.
 #[test]
 fn an_import_that_stopped_is_completed() {
     let all = format!("{0}\n{0}\n{1}", awkward(), example());
@@ -158,7 +160,7 @@ fn an_import_that_stopped_is_completed() {
         assert!(is_whole("chats.db"));
     }
 
-    // The import also completes an empty file.
+    // An import also works on a file that is empty because an earlier run was killed.
     let run = folder.run("session verify empty.db", "");
     run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: empty.db: the store is empty, and the command that creates it has not finished: run that command again, or remove the file");
@@ -166,8 +168,8 @@ fn an_import_that_stopped_is_completed() {
     assert!(is_whole("empty.db"));
 }
 
-/// If the file has a session of the same name with another log, that session keeps its name, and the new one gets a
-/// number.
+/// If the file already has a session with the same name but another log, that session keeps its name, and the new
+/// session gets a number.
 #[test]
 fn another_recording_gets_another_name() {
     let other = |word: &str| {

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::cli::{Folder, workspace};
 
-/// examples/frames is the output of the command, with one more registry and one more test.
+/// The folder `examples/frames` must be the output of the command, plus one registry and one test.
 #[test]
 fn the_example_is_a_new_crate() {
     let example = workspace().join("examples/frames");

@@ -1,4 +1,4 @@
-//! Tests that only one hub may have a file of sessions. Other commands may still read or copy the file.
+//! Tests that only one hub can use a file of sessions, and that other commands can still read or copy the file.
 
 use std::fs;
 
@@ -74,7 +74,8 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
     assert_eq!(goals(&folder, "hub.accp"), 0);
 }
 
-/// If somebody has moved the store away, the hub does not make a new one.
+/// If its file cannot be opened, a hub ends with an error: here the path is a folder, or the folder of the file is
+/// missing.
 #[test]
 fn a_hub_and_its_file_part_only_with_an_error() {
     let folder = Folder::with(&[]);

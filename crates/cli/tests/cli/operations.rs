@@ -6,7 +6,7 @@ use std::fs;
 use super::hub::{Running, run};
 use super::{command, finish, workspace};
 
-/// A text that may occur only in frames, values, tokens and paths, and never in a log.
+/// A text that the tests put into frames, values, tokens and paths. It must never occur in a log.
 const SECRET: &str = "xyzzy";
 
 fn http() -> ureq::Agent {
@@ -18,7 +18,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).unwrap()
 }
 
-/// Returns the names of metrics that a text has.
+/// Returns the names of metrics that occur in a text.
 fn metrics(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(|c| !is_part(c))
@@ -43,7 +43,7 @@ fn the_page_for_operators_names_the_metrics_that_there_are() {
         .skip(1)
         .filter(|rule| rule.contains("up{job=") || !metrics(rule).is_empty());
     assert_eq!((alerts, sources.count()), (6, 6), "{rules}");
-    // The labels on the page, and their values, must exist too.
+    // The labels on the page and their values must also exist in the metrics.
     for label in page
         .split('{')
         .skip(1)
@@ -94,7 +94,7 @@ fn the_page_for_operators_names_the_options_that_there_are() {
     }
 }
 
-/// Returns the instructions of the Dockerfile, with their lines put together.
+/// Returns the instructions of the Dockerfile as words. Continued lines are joined.
 fn instructions() -> Vec<Vec<String>> {
     let text = read("Dockerfile").replace("\\\n", " ");
     let lines = text
@@ -140,7 +140,8 @@ fn the_image_starts_what_there_is() {
     assert_eq!(line[0], "accp");
     let settings = of("ENV").flat_map(|words| &words[1..]);
     let settings: Vec<_> = settings.filter_map(|word| word.split_once('=')).collect();
-    // The hub gets only the variables of the image. The store is in a folder of the test.
+    // The hub gets the environment variables of the image and no others, except that its store is in a folder of the
+    // test.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("hub.accp");
     let mut hub = command();
@@ -213,7 +214,7 @@ fn the_unit_starts_a_hub_that_reads_its_files() {
         hub.args(&words[1..]);
         hub
     };
-    // The hub looks for each file at the path from the settings.
+    // The errors show that the hub looks for each file at the path that the settings give.
     finish(&mut start(), b"").stderr_has("hub.toml");
     let printed = super::accp("serve --print-config", "").stdout;
     fs::write(folder.path().join("accp/hub.toml"), &printed).unwrap();
@@ -273,7 +274,8 @@ fn the_log_of_a_hub_holds_no_payload() {
     }
 }
 
-/// Calls `accp recover` until it succeeds: the agent first has to connect to the hub and show what it has seen.
+/// Calls `accp recover` until it succeeds. Before, the agent must have connected to the hub and shown what it has
+/// seen.
 fn decide(url: &str, how: &str) -> String {
     let mut decided = Err(String::new());
     for _ in 0..2_000 {
@@ -286,7 +288,8 @@ fn decide(url: &str, how: &str) -> String {
     decided.unwrap()
 }
 
-/// The store is replaced by a copy while an agent goes on that has seen more. The registry is not the standard one.
+/// The store is replaced by an older copy while an agent goes on running that has seen more than the copy has. The
+/// registry is not the standard one.
 #[test]
 fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
     const REGISTRY: &str = r#"{ "schemas": { "order": { "code": "OR", "fields": ["dish"],
@@ -336,7 +339,8 @@ fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
         let rice = log.matches("req:order{dish:rice").count();
         assert_eq!(rice, 1, "{how}: {log}");
         if how == "--fork" {
-            // The agent has seen more than the log has from now on, so it begins anew.
+            // After the fork, the agent has seen entries that the log no longer has. So the agent connects again with
+            // an empty store.
             loop {
                 let line = first.line();
                 assert!(!line.is_empty(), "the agent has ended");
@@ -347,7 +351,7 @@ fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
         }
         order("fish");
     }
-    // A log that lacks nothing is not forked by mistake.
+    // If the log lacks nothing, the command refuses to fork it.
     run(["recover", "--hub", &url, "--fork"])
         .code_is(1)
         .stderr_has("lacks nothing");

@@ -1,4 +1,5 @@
-//! Tests that files with content are for their owner alone, whichever command makes them.
+//! Tests that only the owner can open files with content of conversations or sessions, regardless of which command
+//! makes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ use super::collab::INIT;
 use super::hub::Running;
 use super::{Folder, Words, accp, finish, workspace};
 
-/// Returns `accp` under the umask that most users have.
+/// Returns a command that runs `accp` with the umask that most users have.
 fn masked(folder: &Path, args: impl Words) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", r#"umask 022 && exec "$@""#, "sh"]);
@@ -22,7 +23,7 @@ fn masked(folder: &Path, args: impl Words) -> Command {
     command
 }
 
-/// Runs a command that succeeds.
+/// Runs a command that must succeed.
 fn run(folder: &Folder, args: impl Words) {
     finish(&mut masked(folder.0.path(), args), b"").code_is(0);
 }
@@ -45,7 +46,7 @@ fn modes(folder: &Path) -> BTreeMap<String, u32> {
     all
 }
 
-/// Checks that a command has made these files. Returns all files that others can open.
+/// Checks that a command has made the files in `made`. Returns all files and folders that other users can open.
 fn open_to_others(folder: &Folder, made: &str) -> Vec<String> {
     let modes = modes(folder.0.path());
     for name in made.split_whitespace() {
@@ -93,12 +94,13 @@ fn a_hub_warns_of_a_file_that_others_can_read() {
         line.starts_with("hub at ").then_some(()).ok_or(line)
     };
     quiet(&folder).unwrap();
-    // A hub that is killed leaves its other files behind, such as `hub.accp-wal`.
+    // A hub that was killed leaves files such as `hub.accp-wal` beside its store.
     for (name, mode) in [("hub.accp", 0o644), ("hub.accp-wal", 0o660)] {
         let path = folder.path(name);
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     }
-    // The warning goes through the log, so it may come after the line that says where the hub is.
+    // The warning is part of the log, which another thread writes. So the warning may come after the line that says
+    // where the hub is.
     let mut hub = Running::spawn(&mut masked(folder.0.path(), serve));
     let first = hub.line();
     let all = format!("{first}\n{}", hub.stop().1);
@@ -107,7 +109,7 @@ fn a_hub_warns_of_a_file_that_others_can_read() {
     let file = file.display();
     let cure = format!("chmod 600 {file} {file}-wal");
     assert!(line.ends_with(&cure), "{line}");
-    // A hub that has ended by itself may have removed its other files.
+    // A hub that has ended normally may have removed such a file.
     for name in ["hub.accp", "hub.accp-wal"] {
         let path = folder.path(name);
         if !path.exists() {
@@ -143,7 +145,7 @@ fn files_with_what_somebody_said_are_their_owner_s() {
     let made = "team.db chats.db export.jsonl values out.accp out.accp.externals.jsonl back.jsonl \
         side encoded decoded fixed";
     assert_eq!(open_to_others(&folder, made), [""; 0]);
-    // The command replaces a file that others could read by one that they cannot read.
+    // The command replaces a file that other users could read. They cannot read the new file.
     let path = folder.path("fixed");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     run(&folder, "fix frames.accp -o fixed");
@@ -172,7 +174,8 @@ fn the_registry_of_instructions_is_its_owner_s() {
     assert_eq!(open_to_others(&folder, "r.aacp"), [""; 0]);
 }
 
-/// Agents share a folder, so its files stay open to other users. The private files of a participant beside it do not.
+/// Agents may share a folder between users, so other users can open the files in it. They cannot open the files that
+/// each participant keeps for itself.
 #[test]
 fn a_shared_folder_stays_shared() {
     let folder = inputs(&[]);

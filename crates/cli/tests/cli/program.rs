@@ -1,4 +1,4 @@
-//! Runs the command as its users run it. The tests of `accp-lab` include this file, too.
+//! Runs the command as a user does. The tests of `accp-lab` include this file, too.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -97,7 +97,7 @@ impl Run {
     }
 }
 
-/// Returns the command as a process, without colours and terminal.
+/// Returns the command, ready to run without colours and without a terminal.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(PROGRAM);
     for name in [
@@ -121,7 +121,7 @@ pub(crate) fn finish(command: &mut Command, input: &[u8]) -> Run {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command may stop before it has read its whole input.
+    // A command may end before it has read its whole input. Then the write fails, which does not matter.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -1,5 +1,5 @@
-//! Tests that the output of `accp convert --format-out` passes `accp context check`, or is refused with the place and
-//! a cure.
+//! Tests that the output of `accp convert --format-out` passes `accp context check`, or that the command refuses the
+//! conversation and names the place and a cure.
 
 use accp_memory::{Form, MessageList, check};
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ fn convert(folder: &Folder, format: &str, more: impl Words, file: &str) -> Run {
     folder.run((("convert --format-out", format), more, [file]), "")
 }
 
-/// Returns what is wrong with each line of an output, by the rules of a form.
+/// Returns the faults in each line of an output, by the rules of the provider's form.
 fn faults(run: &Run, format: &str) -> Vec<String> {
     let Some(form) = Form::named(format) else {
         return Vec::new();
@@ -35,7 +35,8 @@ fn faults(run: &Run, format: &str) -> Vec<String> {
     faults
 }
 
-/// Every sample in every format: each line that is written is valid, and each refusal names its line.
+/// Converts every sample to every format: each line that is written must be valid, and each refusal must name its
+/// line.
 #[test]
 fn every_sample_in_every_format_is_valid_or_refused_with_its_place() {
     let samples = workspace().join("crates/memory/recordings/tests/samples");
@@ -96,7 +97,7 @@ fn a_text_cut_in_a_pair_is_read_checked_and_repaired() {
     let run = folder.run("convert -o s.accp s.jsonl", "");
     run.code_is(0);
     let run = folder.run("convert --restore s.accp", "");
-    // Frames do not keep the order of keys, so only this part of the text is compared.
+    // Frames do not keep the order of keys, so the test compares only this part of the text.
     let text = r#""content":"cut \ud83d""#;
     run.stdout_has(text);
     let run = folder.run("context check list.json", "");

@@ -22,7 +22,7 @@ pub(crate) fn bakery() -> Folder {
     folder
 }
 
-/// Returns the stdout of a command that succeeds.
+/// Returns the stdout of a command that must succeed.
 pub(crate) fn fine(folder: &Folder, args: impl Words) -> String {
     let run = folder.run(args, "");
     assert_eq!(
@@ -34,7 +34,7 @@ pub(crate) fn fine(folder: &Folder, args: impl Words) -> String {
     run.stdout
 }
 
-/// Returns the exit code and the error of a command that prints nothing else.
+/// Returns the exit code and the error of a command that must print nothing on stdout.
 fn fault(folder: &Folder, args: impl Words) -> (Option<i32>, String) {
     let run = folder.run(args, "");
     assert_eq!(run.stdout, "", "{}", run.line);
@@ -235,7 +235,7 @@ fn what_is_not_there_is_told() {
     ");
 }
 
-/// A file with a changed byte, or of a newer version, is refused.
+/// The commands refuse a file with a changed byte, and a file of a newer version.
 #[test]
 fn a_damaged_file_is_refused() {
     let folder = bakery();
@@ -272,7 +272,7 @@ fn a_damaged_file_is_refused() {
     ");
 }
 
-/// A frame whose time was over before a handler got it is shown as lapsed, and not as handled.
+/// A frame that expired before a handler got it is shown as lapsed, and not as handled.
 #[test]
 fn a_frame_that_has_lapsed_is_shown_as_such() {
     let folder = bakery();
@@ -312,7 +312,7 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
     ");
 }
 
-/// Verify reads the entries, and finds faults that no checksum shows.
+/// `verify` reads the entries, and finds faults that no checksum can show.
 #[test]
 fn verify_reads_what_stands_there() {
     let folder = bakery();
@@ -361,7 +361,7 @@ fn verify_reads_what_stands_there() {
     assert_eq!(run.json()[0]["faults"].as_array().unwrap().len(), 5);
 }
 
-/// Verify finds a snapshot that is whole but differs from the log.
+/// `verify` finds a snapshot that is undamaged but does not agree with the log.
 #[test]
 fn verify_folds_the_log_again() {
     let folder = Folder::with(&[]);

@@ -18,7 +18,8 @@ const ACK: &str = "@hub>ack:frame{}[mid:910000001001,seq:1,ts:1767225600]";
 const PIECE: &str =
     "@cook>stream:chat{idx:0|d:Pum|schema:ST}[mid:102000001001,seq:1,ts:1767225600]";
 
-/// Characters on which a terminal acts: a title, a colour, C1 in UTF-8, a change of direction, and marks.
+/// Characters that can control a terminal or hide text: sequences for a title and a colour, a C1 control character, a
+/// change of direction, and invisible marks.
 const HARM: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{202e}\u{200f}\u{61c}\u{2066}\r";
 
 /// Checks that the output of a command shows the characters of [`HARM`] only in escaped form.
@@ -30,7 +31,7 @@ fn assert_harmless(run: &Run) {
     assert!(said.contains(r"\u{9b}"), "it is told, and escaped: {said}");
 }
 
-/// Starts a server that takes the head of each request, and returns its address.
+/// Starts a server that calls `answer` with the head of each request. Returns its address.
 fn stranger(answer: impl Fn(&mut TcpStream, &str) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -47,7 +48,8 @@ fn stranger(answer: impl Fn(&mut TcpStream, &str) + Send + Sync + 'static) -> St
     url
 }
 
-/// Reads a request, and returns its head. Bytes that nobody reads could reset the connection.
+/// Reads a whole request, and returns its head. Bytes of a request that the server does not read could reset the
+/// connection.
 fn request(stream: &mut TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -61,14 +63,14 @@ fn request(stream: &mut TcpStream) -> String {
     head
 }
 
-/// Starts a server that gives each request the same answer, and closes the connection.
+/// Starts a server that gives each request the same answer, and then closes the connection.
 fn speaker(status: &str, body: &str) -> String {
     let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: ");
     let answer = format!("{head}{}\r\n\r\n{body}", body.len());
     stranger(move |stream, _| stream.write_all(answer.as_bytes()).unwrap())
 }
 
-/// Returns the commands that read from a hub, as they would be typed.
+/// Returns the command lines of all commands that read from a hub.
 fn readers(url: &str) -> Vec<Vec<&str>> {
     vec![
         vec!["send", "--hub", url, ASK],
@@ -91,7 +93,7 @@ fn run_all(url: &str, more: &str) -> Vec<Run> {
     })
 }
 
-/// Writes this text again and again, until the other side has closed the connection.
+/// Writes this text slowly, again and again, until the other side has closed the connection.
 fn drip(stream: &mut TcpStream, drop: &str) {
     stream
         .set_read_timeout(Some(Duration::from_millis(50)))
@@ -167,7 +169,7 @@ fn a_line_and_a_body_are_bounded() {
         run.code_is(1);
         run.stderr_has("of more than");
     }
-    // The count includes bytes in buffers, which the command never reads.
+    // The count also includes bytes in buffers that the command never read. So the limit is large.
     assert!(most.load(Ordering::Relaxed) < 128 << 20, "{most:?}");
 }
 
@@ -409,7 +411,7 @@ fn a_log_that_stops_says_where_to_go_on() {
         "{said}"
     );
 
-    // `--after` continues with the next frame.
+    // The `--after` from the message must continue with the next frame.
     let (_, after) = said.split_once("--after ").unwrap();
     let after = after.split_whitespace().next().unwrap();
     let (_hub, url) = Running::hub("", folder.path());

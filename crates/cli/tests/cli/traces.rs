@@ -6,11 +6,11 @@ use std::sync::mpsc;
 
 use super::hub::Running;
 
-/// A text that may occur only in a frame and a token, and never in a span.
+/// A text that the test puts into a frame and a token. It must never occur in a span.
 const SECRET: &str = "xyzzy";
 
-/// Starts a collector that takes one batch of spans. Returns its URL, and a receiver of the head and the bytes of the
-/// batch.
+/// Starts a collector that accepts one batch of spans. Returns its URL, and a receiver of the batch: the head of the
+/// request, and its bytes.
 fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Runs the shell commands of the README and of how-to pages, as their readers type them.
+//! Tests that the shell commands of the README and of how-to pages work as a reader would type them.
 
 use std::process::Command;
 
@@ -24,17 +24,18 @@ fn messages() -> String {
     json!((1..=9).flat_map(call).collect::<Vec<_>>()).to_string()
 }
 
-/// Returns the lines of the shell in a document that call `accp`.
+/// Returns the lines in the `sh` blocks of a document that call `accp`.
 fn lines(document: &str) -> Vec<&str> {
     let blocks = document.split("```sh\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or_default().lines());
     lines.filter(|line| line.starts_with("accp ")).collect()
 }
 
-/// Runs the lines of a document in one folder, one after the other, and returns what each says.
+/// Runs the commands of a document in one folder, one after the other, and returns what each command prints.
 fn typed(document: &str) -> Vec<String> {
     let logs = std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
-    // The second conversation has hand-offs, which some formats cannot express.
+    // Only the first conversation is used: the second one has hand-offs between agents, which some formats cannot
+    // express.
     let log = logs.lines().next().unwrap();
     let folder = Folder::with(&[("messages.json", &messages()), ("chats.jsonl", log)]);
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_accp")).parent();

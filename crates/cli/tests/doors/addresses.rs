@@ -1,4 +1,4 @@
-//! Addresses and names by which a program cannot reach its hub, and the error for each.
+//! Tests of the errors for addresses and names with which a program cannot reach its hub.
 
 use accp_client::{Agent, Error, Hub as OwnHub};
 use accp_runtime::profiles::ChatReq;
@@ -6,7 +6,7 @@ use accp_store::MemoryStore;
 
 use super::processes::Hub;
 
-/// Connects, and returns the error, or `connected`.
+/// Tries to connect an agent. Returns the text of the error, or `connected`.
 async fn told(address: &str, name: &'static str) -> String {
     match Agent::connect(address, "team", name).await {
         Ok(_) => "connected".to_owned(),

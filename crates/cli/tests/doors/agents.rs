@@ -1,4 +1,4 @@
-//! Agents in programs of their own, which connect to a hub (`accp_client::Agent::connect`).
+//! Tests of agents in separate programs that connect to a hub (`accp_client::Agent::connect`).
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ fn note(text: &str) -> Outbound<'static> {
     Outbound::owned_message(note)
 }
 
-/// The main function of a program that another test starts. Without a part in its environment, it does
-/// nothing.
+/// The main function of a program that another test starts. The environment variable `PART` says what the program
+/// does. Without the variable, this test does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plays_a_part() {
     let Ok(part) = std::env::var(PART) else {
@@ -60,7 +60,7 @@ async fn plays_a_part() {
         Err(error) => return say!("not connected: {error}"),
     };
     match what {
-        // Sends a frame and ends at once, as a short program does.
+        // Sends a frame and ends at once, as a short program would.
         "fire" | "send" => match agent.send_with(note(text)).await {
             Ok(sent) => say!("sent at {}", sent.position.unwrap()),
             Err(error) => say!("not sent: {error}"),
@@ -86,7 +86,8 @@ async fn plays_a_part() {
                 .send_with(note(text))
                 .within(Duration::from_millis(300));
             match sent.await {
-                // The store keeps frames in order. So when it has the next frame, it has this one, too.
+                // The store keeps frames in their order. So when the store has the next frame, it also has this
+                // frame.
                 Err(Error::Pending(_)) => {
                     let next = agent.send_with(note("after that")).queued().await;
                     say!("pending, then {:?}", next.map(drop));
@@ -109,7 +110,7 @@ async fn plays_a_part() {
             say!("ready");
             std::future::pending::<()>().await;
         }
-        // Fails at each note, with a reason whose length the part gives.
+        // Fails for each note. The part gives the length of the reason.
         "fail" => {
             let why = "x".repeat(text.parse().unwrap());
             agent.serve_others(move |_| {
@@ -127,7 +128,7 @@ async fn plays_a_part() {
                 Err(error) => say!("{error}"),
             }
         }
-        // Stays until it is killed.
+        // Runs until it is killed.
         "stay" => {
             say!("joined: {:?}", agent.joined().await);
             std::future::pending::<()>().await;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::processes::{Hub, TestHub};
 use crate::cli::Words as _;
 
-/// An agent of a hub, which answers by a script of the shell.
+/// An agent of a hub. Its command is a shell script.
 pub(crate) struct Cook(Child);
 
 impl Cook {
@@ -17,14 +17,14 @@ impl Cook {
         Self::start_as(hub, "cook", options, script)
     }
 
-    /// Starts an agent of this name, as [`start`](Self::start) does.
+    /// Starts an agent with this name, as [`start`](Self::start) does.
     pub(crate) fn start_as(hub: &Hub, name: &str, options: &str, script: &str) -> Self {
         let agent = ("agent --grace 1", options, [name, "--", "sh", "-c", script]);
         let mut command = hub.command();
         command.args(agent.words()).stderr(Stdio::piped());
         let mut cook = command.spawn().unwrap();
         let lines = BufReader::new(cook.stderr.take().unwrap()).lines();
-        // Before this line the command may print what its registry replaces.
+        // Before this line, the command may print which standard profiles its registry replaces.
         let mut lines = lines.map(Result::unwrap);
         assert!(
             lines.any(|line| line.starts_with(&format!("{name} is in session team"))),
@@ -48,7 +48,7 @@ fn with_cook(script: &str) -> (TestHub, Cook) {
     (test, cook)
 }
 
-/// Waits for a file with the number of a process.
+/// Waits until a file holds the number of a process, and returns the number.
 fn process(test: &TestHub, name: &str) -> u32 {
     let file = test.folder.path().join(name);
     within(Duration::from_secs(20), || {
@@ -68,7 +68,7 @@ pub(crate) fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
-/// Returns whether a process is there and has not ended.
+/// Returns whether a process exists and has not ended.
 fn runs(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
     let alone = Path::new("/proc/self/stat").exists();
@@ -98,7 +98,7 @@ fn a_cancelled_chain_ends_the_command_and_its_child() {
     for process in processes {
         within(Duration::from_secs(10), || (!runs(process)).then_some(()));
     }
-    // A cancelled chain gets no answer.
+    // The agent must not answer in a cancelled chain.
     let frames = test.hub.frames();
     assert!(
         !frames.iter().any(|frame| frame.starts_with("@cook>")),
@@ -125,7 +125,8 @@ fn a_command_that_fails_is_a_tool_that_fails() {
         "{said}"
     );
 
-    // The chain also fails if a signal ends the command, or if the command prints a frame that the agent may not send.
+    // The answer is also a failure if a signal ends the command, or if the command prints a frame that the agent may
+    // not send.
     for (script, why) in [
         ("kill -9 $$", "signal"),
         ("echo '@bob>done:note{text:x|schema:NOTE}'", "another_agent"),
@@ -185,7 +186,7 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // No frame of the registry can hold the text, and the error gives this reason.
+    // No frame of the registry can hold the text. The error must give this reason.
     for (asked, why) in [
         (
             "req:book_room{room:blue|schema:ER}",
@@ -205,8 +206,7 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // The command prints one value of a closed set, or a frame without the fields that the session
-    // sets.
+    // The command may print only the value of an enumeration, or a frame without the fields that the session sets.
     for (script, answered) in [
         (
             "echo free",

@@ -42,7 +42,7 @@ fn a_store_knows_the_registry_of_its_sessions() {
         if !running {
             hub.kill();
         }
-        // No option has to name the registry of the session.
+        // The commands get the registry of the session from the file, so no option names it.
         let on_file = |args: &str| {
             let (fine, said) = accp(folder.path(), ("session", args));
             assert!(fine, "{args:?}: {said}");
@@ -86,7 +86,7 @@ fn numbers_of_json_keep_their_digits() {
             fine && json.contains(&format!(r#""amount":{amount},"#)),
             "{json}"
         );
-        // The command also encodes the JSON that it has written.
+        // The command can encode the JSON that it has printed.
         std::fs::write(folder.path().join("again.jsonl"), &json).unwrap();
         let (fine, again) = accp(folder.path(), "encode again.jsonl");
         assert!(fine && again == frame, "{again}");
@@ -102,7 +102,8 @@ fn numbers_of_json_keep_their_digits() {
     }
 }
 
-/// The command shows the level of a session, and the hub answers its `ping`, which leaves nothing in the log.
+/// The command shows the conformance level of a session. The hub answers a `ping` of the command, and the `ping`
+/// leaves nothing in the log.
 #[test]
 fn a_session_has_its_level_and_its_hub_answers_a_ping() {
     let folder = tempfile::tempdir().unwrap();

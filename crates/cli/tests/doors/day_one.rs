@@ -1,5 +1,6 @@
 //! Tests of cases that new users met first: an agent whose name was used before, programs that end at once, texts
-//! near the limits of a frame, failures with a user's own registry, and two registries that differ.
+//! near the limits of a frame, failures with a user's own registry, and an agent whose registry differs from that of
+//! its session.
 
 use std::borrow::Cow;
 use std::future::IntoFuture as _;
@@ -14,8 +15,8 @@ use super::REGISTRY;
 use super::processes::{HUB, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
-/// Lengths of texts around four limits: of a value inside a frame, of a frame, of a part of a value, and of a
-/// transfer.
+/// Lengths of texts just below and above four limits: for a value inside a frame, for a frame, for a part of a value,
+/// and for a transfer.
 const LENGTHS: [usize; 12] = [
     0, 1, 50, 51, 16_000, 16_400, 24_600, 26_000, 64_000, 66_000, 100_000, 1_000_000,
 ];
@@ -32,8 +33,7 @@ fn note(text: impl Into<Cow<'static, str>>) -> NoteReq<'static> {
     }
 }
 
-/// Returns a text of `length` characters. A frame escapes many of them, so the text is longer in a frame than in a
-/// program.
+/// Returns a text of `length` characters. Many of them are escaped in a frame, so the text is longer there.
 fn text_of(length: usize) -> String {
     let words = "The guest waits; soup, for two: \"grün\", 4|5 {hot}\n";
     words.chars().cycle().take(length).collect()
@@ -67,7 +67,7 @@ async fn own_hub(store: impl Store + Send + 'static) -> OwnHub {
 /// The main function of a program that a test starts. `part` says what the program does.
 pub(crate) async fn play(part: &str) {
     match part {
-        // The program has a hub and two agents in its process.
+        // The program runs a hub and two agents in its own process.
         "inside" => {
             let hub = own_hub(SqliteStore::open("own.accp").unwrap()).await;
             let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
@@ -98,12 +98,13 @@ pub(crate) async fn play(part: &str) {
     }
 }
 
-/// Connects as an agent whose registry lacks a schema of the session, or has another form of it, and serves.
+/// Connects as an agent whose registry does not have a schema of the session, or has another form of this schema.
+/// Then serves requests.
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
-        // `status` has another form here than in the session. So the agent does not learn `note`
-        // either.
+        // Here the schema `status` differs from the one in the session. So the agent refuses the registry of the
+        // session, and does not learn `note` either.
         _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
     };
     let name = AgentId::new("lab").unwrap();
@@ -127,7 +128,7 @@ async fn stranger(part: &str) {
             drop(asked);
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
         }),
-        // The frame names its type, but without the schema the agent cannot insert the long text.
+        // The agent has a type for the frame. But without the schema, it cannot put the long text into the frame.
         _ => echo(&lab),
     }
     says("ready");
@@ -159,7 +160,7 @@ async fn an_agent_joins_whoever_had_its_name_before() {
     third.joined().await.unwrap();
     let answer: NoteDone<'static> = third.ask(note("bread")).await.unwrap();
     assert_eq!(answer.text, "bread");
-    // Neither of these two handles has been used yet.
+    // Here neither of the two handles was used before.
     let (older, newer) = (hub.agent("dev").unwrap(), hub.agent("dev").unwrap());
     newer.joined().await.unwrap();
     assert!(matches!(older.joined().await.unwrap_err(), Error::Ended(_)));
@@ -200,7 +201,8 @@ fn a_text_of_any_length_is_whole_between_two_programs_and_after_a_restart() {
     }
 }
 
-/// The registry has its own frames under the code ER, which usually stands for errors. A failure is still reported.
+/// The registry uses the code ER, which is normally the code for errors, for its own frames. Still, a failure must be
+/// reported.
 #[tokio::test]
 async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -221,7 +223,7 @@ async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
     }
 }
 
-/// Two agents serve the same questions, and each question runs at one of them.
+/// Two agents serve the same questions. Each question reaches only one of them.
 #[tokio::test]
 async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -239,7 +241,7 @@ async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() 
         answers += usize::from(entry.text.contains(">done:note{"));
     }
     assert_eq!(answers, 20);
-    // A request that is sent, and not asked, reaches both.
+    // A request that was sent with `send`, and not with `ask`, reaches both agents.
     desk.send(note("for both")).await.unwrap();
     while answers != 22 {
         let entry = log.next().await.unwrap().unwrap();
@@ -264,7 +266,7 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     let failed = desk.ask::<NoteDone<'static>>(note("soup")).await;
     let told = failed.unwrap_err();
     assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
-    // An agent that takes only other questions does not take this question either.
+    // An agent that takes only other questions cannot answer this question either.
     let chef = hub.agent("chef").unwrap();
     chef.serve(
         |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },
@@ -278,7 +280,8 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     assert_eq!(chat.unwrap().content, "soup?");
 }
 
-/// When an agent is removed, its questions go to the next agent, with a mark that an agent has had them before.
+/// When an agent is removed, its open questions go to the next agent. They have a mark that another agent has had
+/// them before.
 #[tokio::test]
 async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -307,7 +310,7 @@ async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     });
     assert!(hub.remove("lab").await.unwrap());
     assert_eq!(asked.await.unwrap().unwrap().text, "soup, again: true");
-    // An agent that leaves by itself finishes its work first, and gets no further questions.
+    // An agent that leaves by itself first finishes its work, and gets no new questions.
     next.leave().await.unwrap();
     let lab = hub.agent("lab").unwrap();
     echo(&lab);
@@ -335,7 +338,7 @@ async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
         let message = failure.message();
         assert!(message.starts_with("@lab>fail:note{why:"), "{message}");
         let read = failure.inbound().message(&registry).unwrap();
-        // `why` is the short name of the standard tables for `rationale`.
+        // In the standard tables, `why` is the abbreviation of `rationale`.
         let why = read.payload.get("rationale").and_then(|why| why.as_str());
         assert_eq!(why, Some("no flour"));
     }
@@ -349,7 +352,7 @@ struct NoteFail<'a> {
     left: Option<i64>,
 }
 
-/// The two answers to a note.
+/// The two possible answers to a note.
 type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
 
 #[tokio::test]
@@ -388,7 +391,7 @@ async fn a_failure_is_read_as_its_type() {
     assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
     let other = error.frame::<NoteFail<'static>>().unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    // If the error is not a failure frame, `frame` returns the error unchanged.
+    // If the error does not come from a frame, `frame` returns the error unchanged.
     desk.close().await.unwrap();
     let error = desk.ask::<Answer>(note("soup")).await.unwrap_err();
     assert!(matches!(error, Error::Ended(_)), "{error}");
@@ -415,7 +418,7 @@ async fn names_that_are_none_are_told() {
     assert!(told.to_string().contains("session"), "{told}");
 }
 
-/// Asks an agent whose registry differs from that of its session, and returns the answer.
+/// Starts an agent whose registry differs from that of its session, asks it, and returns the answer.
 async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
     let setup = TestHub::started();
     let mut lab = setup.start(&format!("day_one {part}"));

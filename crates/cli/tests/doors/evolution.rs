@@ -1,8 +1,8 @@
-//! The effect of a changed registry on a frame whose writer and reader have different versions: the table of
-//! docs/evolution.md. The same program is built with the types of an old registry and with those of a new one, and each
-//! run is a process of its own.
+//! Tests of the table in docs/evolution.md: what happens to a frame if its writer and its reader have different
+//! versions of a registry. The same program is built twice, with the types of an old registry and with those of a new
+//! one. Each run is a separate process.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-cli --test all evolution` writes the table anew.
+//! `ACCP_BLESS=1 cargo test -p accp-cli --test all evolution` writes the table again.
 
 mod joining;
 #[allow(
@@ -22,7 +22,7 @@ use serde_json::{Value as Json, json};
 use super::processes::{HUB, Hub, Program};
 use crate::cli::{command, finish, workspace};
 
-/// A change of a registry, with a frame from each side that shows the effect.
+/// A row of the table: a change of a registry, and a frame of each side that shows the effect.
 struct Row {
     change: &'static str,
     /// The frame that the program with the old registry writes; `None` if it cannot write one.
@@ -30,8 +30,8 @@ struct Row {
     new: Option<Said>,
 }
 
-/// A payload with its schema, the path of the field that the change is about, and the value of this field for its
-/// writer.
+/// A frame of one side: its operation, payload and schema as text, the path of the field that the change affects, and
+/// the value that this field has for the writer.
 struct Said(&'static str, &'static str, Json);
 
 fn rows() -> Vec<Row> {
@@ -201,7 +201,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Which registry a program or a hub has.
+/// The version of the registry that a program or a hub has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Age {
     Old,
@@ -237,7 +237,7 @@ impl Row {
         }
     }
 
-    /// Returns the word in the table for the result of a reader.
+    /// Returns the word for the table cell: what the reader made of the writer's frame.
     fn outcome(&self, writer: Age, heard: &Json) -> String {
         let Some(Said(_, written, value)) = self.said(writer) else {
             return "–".to_owned();
@@ -245,7 +245,7 @@ impl Row {
         if let Some(code) = heard["error"].as_str() {
             return code.to_owned();
         }
-        // The reader may know the field under another name: the one in its own frames.
+        // The reader may know the field under another name, which its own frame in this row shows.
         let here = self.said(writer.other()).map_or(*written, |said| said.1);
         let dropped = heard["dropped"].as_array().unwrap();
         let held = here
@@ -262,7 +262,7 @@ impl Row {
     }
 }
 
-/// Returns whether two values are the same for a program: `2` and `2.0` are.
+/// Returns whether two values are the same for a program. The numbers `2` and `2.0` count as the same.
 fn same(one: &Json, other: &Json) -> bool {
     one == other || one.as_f64().is_some() && one.as_f64() == other.as_f64()
 }
@@ -335,7 +335,8 @@ fn frame(said: &Said) -> String {
     format!("@w>req:{}", said.0)
 }
 
-/// Both programs run without a session: one writes its frames as text, and the other reads them.
+/// Both programs run without a session: one program writes its frames as text, and the other reads them. Returns a
+/// cell for each row.
 fn codec(rows: &[Row], writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::with(folder.path(), "{}");
@@ -351,7 +352,7 @@ fn codec(rows: &[Row], writer: Age) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// Both programs are agents of a hub that has one of the registries.
+/// Both programs are agents of a hub that has one of the two registries. Returns a cell for each row.
 fn session(rows: &[Row], hub: Age, writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut running = Hub::with(folder.path(), &hub.registry());
@@ -371,7 +372,8 @@ fn session(rows: &[Row], hub: Age, writer: Age) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// A hub and an agent have stored a session, and then continue it with the other registry.
+/// A hub and an agent store a session, and then continue the session with the other registry. Returns a cell for each
+/// row.
 fn log(rows: &[Row], writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::with(folder.path(), &writer.registry());
@@ -410,7 +412,7 @@ fn log(rows: &[Row], writer: Age) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// Returns a table of Markdown, whose first column has the changes.
+/// Returns a Markdown table. Its first column has the changes.
 fn table(rows: &[Row], heads: [&str; 2], cells: [&[String]; 2]) -> String {
     let mut out = format!("| Change | {} | {} |\n|---|---|---|\n", heads[0], heads[1]);
     for (at, row) in rows.iter().enumerate() {
@@ -420,7 +422,7 @@ fn table(rows: &[Row], heads: [&str; 2], cells: [&[String]; 2]) -> String {
     out
 }
 
-/// Compares a table with the one of the page, or writes it there.
+/// Compares a table with the table on the page, or writes it to the page.
 fn compare(name: &str, table: &str) {
     let page = workspace().join("docs/evolution.md");
     let text = fs::read_to_string(&page).unwrap();
@@ -460,7 +462,7 @@ fn the_table_of_changes() {
     shown("log", each(&|writer| log(&rows, writer)));
 }
 
-/// The types are those that the command makes of the registries.
+/// The types of both programs must be what the command generates from the registries.
 #[test]
 fn the_types_of_the_registries() {
     for age in [Old, New] {

@@ -1,4 +1,4 @@
-//! Tests of requests over HTTP, written byte by byte as any program may write them.
+//! Tests of HTTP requests whose bytes the test writes itself, as any program could write them.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,7 +10,7 @@ use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use super::processes::Hub;
 
-/// A registry with a schema of its own. It leaves the standard profiles as they are.
+/// A registry with a new schema. It does not replace any standard profile.
 pub(crate) const OWN: &str = r#"{ "schemas": { "note": {
     "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
     "frames": [ { "intent": "req", "operation": "note" } ]
@@ -23,13 +23,13 @@ fn now() -> u64 {
         .as_secs()
 }
 
-/// A request whose body goes out in chunks.
+/// A request whose body is sent in chunks.
 struct Chunked(BufReader<TcpStream>);
 
 impl Chunked {
     fn post(hub: &Hub, path: &str, headers: &str) -> Self {
         let mut socket = TcpStream::connect(hub.address()).unwrap();
-        // A test that waits in vain fails here, not at the end of the whole run.
+        // If the answer does not come, the test fails after this time.
         socket
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -78,13 +78,13 @@ impl Chunked {
         }
     }
 
-    /// Ends the body, and returns the status and all frames of the answer.
+    /// Sends the end of the body. Returns the status and all frames of the answer.
     fn end(mut self) -> (u16, Vec<String>) {
         self.chunk("");
         (self.status(), self.rest())
     }
 
-    /// Returns the frames of the answer that are still to come.
+    /// Reads the rest of the answer, and returns its frames.
     fn rest(mut self) -> Vec<String> {
         let mut body = String::new();
         self.0.read_to_string(&mut body).unwrap();
@@ -96,7 +96,7 @@ impl Chunked {
 /// Sends a request without chunks. Returns the status and the body of its answer.
 pub(crate) fn request(hub: &Hub, head: &str, body: &str) -> (u16, String) {
     let mut socket = TcpStream::connect(hub.address()).unwrap();
-    // A test that waits in vain fails here, not at the end of the whole run.
+    // If the answer does not come, the test fails after this time.
     socket
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
@@ -128,7 +128,7 @@ pub(crate) fn request(hub: &Hub, head: &str, body: &str) -> (u16, String) {
     (status, body)
 }
 
-/// A stream frame of the agent `s`, with an id of its own.
+/// Returns a stream frame of the agent `s`, with a new id.
 fn piece(index: u64, seq: u64, more: &str, meta: &str) -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let (ts, mid) = (now(), LAST.fetch_add(1, Ordering::Relaxed));
@@ -160,8 +160,8 @@ fn the_status_of_a_stream_is_that_of_its_first_frame() {
             "{why}: {said:?}"
         );
     }
-    // The first frame has expired, so the hub does not answer it. The HTTP response still has the
-    // answers to all later frames.
+    // The first frame has expired, so the hub does not answer it. The HTTP response must still have the answers to
+    // all later frames.
     let mut post = Chunked::frames(&hub);
     let mut old = piece(0, 1, "", ",ttl:5,cid:old");
     old = old.replace(&now().to_string(), "1000");
@@ -364,8 +364,8 @@ fn a_peer_of_the_draft_learns_the_registry_by_post() {
     assert_eq!(post.end().0, 200);
     let (status, said) = ask(&hub, 2, "000000000000");
     assert_eq!((status, said.len()), (200, 1), "{said:?}");
-    // If the hash differs, the hub sends the schemas that the peer lacks. If the hash is equal, the hub sends no
-    // schemas.
+    // If the hash differs, the hub sends the schemas that the peer does not have. If the hash is equal, the hub sends
+    // no schemas.
     assert!(
         said[0].starts_with("@hub>sync:registry{") && said[0].contains("NOTE"),
         "{said:?}"
@@ -421,7 +421,7 @@ fn a_harness_ends_phases_and_registers_schemas() {
     let (status, said) = request(&hub, register, soup);
     assert_eq!(status, 200, "{said}");
     assert!(said.contains(r#""hash":""#), "{said}");
-    // What is outside the hash cannot change while the session runs.
+    // The parts of a schema that the hash does not cover cannot change while the session runs.
     let renamed = soup.replace("\"types\"", r#""aliases": { "bowls": ["a"] }, "types""#);
     for (faulty, expected, part) in [
         (

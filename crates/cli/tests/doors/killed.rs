@@ -1,5 +1,5 @@
-//! Tests a program that asks, a program that answers, and their hub. At each line of the script, each of the three is
-//! killed and started again.
+//! Tests with three processes: a program that asks, a program that answers, and their hub. For each line of the
+//! programs' scripts, each of the processes is killed at that line and started again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +11,19 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::processes::{Program, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
-/// The lines of the program that asks, from its connection to its end.
+/// The lines of the asking program's script, from its connection to its end.
 const ASKER: [&str; 10] = [
     "connect", "begin", "queue", "send", "ask", "long", "put", "check", "close", "closed",
 ];
 /// The lines of [`ASKER`] that send a frame. The field `size` of the frame is the number of its line in this list,
 /// from 1.
 const SENDS: [&str; 5] = ["queue", "send", "ask", "long", "put"];
-/// The lines of the program that answers, except those of its handler.
+/// The lines of the answering program's script, without the lines of its handler.
 const ANSWERER: [&str; 2] = ["connect", "serve"];
-/// Each run of the asking program begins with a frame whose number is larger than this.
+/// Each run of the asking program first sends a frame with a number larger than this. The numbers of the other frames
+/// are smaller.
 const LIVES: i64 = 1000;
-/// The target of a program that is not to be killed.
+/// The target line for a program that should not stop at any line.
 const NO_LINE: &str = "-";
 
 fn says(line: impl std::fmt::Display) {
@@ -48,7 +49,7 @@ fn note(number: i64) -> NoteReq<'static> {
     }
 }
 
-/// A program that stops at one line of its script until it is killed or gets the order to go on.
+/// The script of a program. At the target line, the program stops until it is killed or is told to go on.
 #[derive(Clone)]
 struct Script {
     target: String,
@@ -82,8 +83,8 @@ async fn ask(script: Script) {
     script.at("connect").await;
     let dev = connect("dev", true).await.unwrap();
     script.at("begin").await;
-    // Frames that an earlier run left in the outbox come before this frame in the log. So from here on the log shows
-    // which lines were carried out.
+    // The frames that an earlier run has left in the outbox come before this frame in the log. So up to this frame,
+    // the log shows which lines earlier runs have carried out.
     let life = LIVES + i64::from(std::process::id());
     let begun = dev.send(note(life)).await.unwrap().position.unwrap();
     let done = has_sent(&dev, begun).await;
@@ -110,7 +111,7 @@ async fn ask(script: Script) {
     says("done");
 }
 
-/// Returns the numbers of the frames that this agent has in the log, up to a position.
+/// Returns the numbers of the notes of this agent in the log, up to a position.
 async fn has_sent(dev: &Agent, last: u64) -> BTreeSet<i64> {
     let mut log = dev.frames(1);
     let mut sent = BTreeSet::new();
@@ -129,7 +130,7 @@ fn number(frame: &Frame<'_>) -> Option<i64> {
     size?.value.as_str().parse().ok()
 }
 
-/// Reads the log until each question has its answer, and checks the texts of the answers.
+/// Reads the log until each question has an answer, and checks the texts of the answers.
 async fn check(dev: &Agent, life: i64) {
     let registry = dev.registry().await.unwrap();
     let mut log = dev.frames(1);
@@ -193,7 +194,8 @@ fn start(test: &TestHub, part: &str, target: &str) -> Program {
 }
 
 impl TestHub {
-    /// Kills a program that waits at a line, before the line or while it is carried out, and starts it again.
+    /// Kills a program that has stopped at a line, and starts it again. With `is_midway`, the program first gets the
+    /// order to go on, so that it is killed while it carries out the line.
     fn again(&self, mut program: Program, part: &str, is_midway: bool) -> Program {
         if is_midway {
             program.tell("go");
@@ -202,7 +204,7 @@ impl TestHub {
         start(self, part, NO_LINE)
     }
 
-    /// Checks the log: each frame is in it once, and each question has one answer.
+    /// Checks that each frame is in the log only once, and that each question has one answer.
     fn check(&self, what: &str) {
         let frames = self.hub.frames();
         let frames = frames.iter().map(|text| Frame::parse(text).unwrap());
@@ -213,7 +215,7 @@ impl TestHub {
                 ("dev", "req", "note") => {
                     let mid = envelope.msg_id.unwrap();
                     let known = asked.insert(number(&frame).unwrap(), mid.clone());
-                    // A request that is handed on is in the log again, under the same id.
+                    // A request that was handed on to another agent is in the log a second time, under the same id.
                     let is_same = known.is_none_or(|known| known == mid);
                     assert!(is_same, "{what}: {frame:?} is there twice");
                 }
@@ -233,7 +235,7 @@ impl TestHub {
     }
 }
 
-/// Waits until a program says this.
+/// Waits until a program prints this line.
 fn until(program: &mut Program, expected: &str) {
     loop {
         let said = program.says();
@@ -298,7 +300,7 @@ fn who_answers_is_killed_at_each_line() {
 fn the_hub_is_killed_at_each_line() {
     for line in ASKER {
         for is_midway in [false, true] {
-            // An agent that was never in the session needs its hub to begin.
+            // An agent that was never in the session cannot begin without its hub.
             let needs_hub = line == "connect";
             let mut test = TestHub::started();
             let mut lab = start(&test, "answerer", NO_LINE);

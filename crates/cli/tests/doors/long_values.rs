@@ -1,5 +1,5 @@
-//! Tests of `accp send` and `accp ask` with values that are too long for a frame: they count the tokens of the frames
-//! in the log (draft section 3.4).
+//! Tests of `accp send` and `accp ask` with values that are too long for a frame. The tests count the tokens of the
+//! frames in the log (draft section 3.4).
 
 use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, Within};
 use accp_tokens::Bpe;
@@ -16,13 +16,14 @@ fn words(count: usize) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
-/// Checks that each frame of an agent is within the hard limits, and that no value is longer than `longest`. Frames of
-/// the hub about the session have no limits.
+/// Checks that each frame of an agent is within the hard limits, and that no value is longer than `longest`. The
+/// hub's own frames about the session are not limited.
 pub(crate) fn are_small(frames: &[String], longest: usize) {
     for text in frames.iter().filter(|text| !text.starts_with("@hub>")) {
         let frame = Frame::parse(text).unwrap();
         let tokens = FrameTokens::count(&frame, &Bpe::o200k_base());
-        // If a client has named the chain, an answer needs `cid` and `aid`. No shorter id makes the metadata fit.
+        // If a client has named the chain, an answer needs both `cid` and `aid`. Then the metadata is over the limit,
+        // even with the shortest ids.
         let is_named = text.contains(",cid:") && text.contains(",aid:");
         for (part, count, limit, within) in tokens.against(&FrameTokenLimits::DRAFT) {
             if is_named && part == "metadata" {
@@ -62,7 +63,7 @@ fn a_long_answer_of_a_command_goes_by_reference() {
             said.starts_with("@cook>done:") && said.contains(":$cold.k"),
             "{said}"
         );
-        // A line of stderr says how to read the value, without another question.
+        // A line on stderr says how to read the value without asking again.
         let (_, rest) = said.split_once(": GET http://").unwrap();
         let (url, rest) = rest.split_once(" reads it").unwrap();
         assert!(rest.contains("`accp ask --words`"), "{said}");
@@ -84,7 +85,7 @@ fn a_long_value_that_is_sent_goes_by_reference() {
     // The command gets the whole values and prints the length of the frame.
     let _cook = Cook::start(&hub, "", "wc -c");
     let (at_51, long) = ("x".repeat(51), words(300));
-    // The first frame begins the session. The last one has its own sequence number.
+    // The first frame begins the session. The last frame states its sequence number.
     for (frame, is_inline) in [
         (format!("@dev>req:plan{{goal:{at_51}}}"), false),
         (
@@ -96,7 +97,7 @@ fn a_long_value_that_is_sent_goes_by_reference() {
             format!("@dev>qry:lookup{{question:{at_51}|schema:LU}}"),
             false,
         ),
-        // The registry keeps texts of this field in the frame, as long as they fit.
+        // The registry lists this field as inline, so its texts stay in the frame as long as they fit.
         (format!("@dev>req:note{{text:{at_51}|schema:NOTE}}"), true),
         (format!("@dev>req:note{{text:{long}|schema:NOTE}}"), false),
         (format!("@eve>req:plan{{goal:{long}}}[seq:1]"), false),

@@ -1,4 +1,4 @@
-//! Tests of a request for one agent, which a field of the registry or the metadata names.
+//! Tests of a request for one agent. A field of the request or its metadata names the agent.
 
 use std::time::Duration;
 
@@ -45,11 +45,11 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
             "{said}"
         );
     }
-    // Each answer is the only one, so nobody else had the request.
+    // Each request has only one answer, so no other agent got the request.
     assert_eq!(frames(&hub, ">done:order{").len(), 3);
     assert_eq!(frames(&hub, ">end:").len(), 0);
 
-    // Nobody of this name has ever joined.
+    // No agent with this name has ever joined.
     let (is_fine, said) = hub.accp(("ask", "@desk>req:order{cook:eve|dish:soup|schema:OR}"));
     let has_names = said.contains("eve has not, and hub, ann, bob, desk have");
     assert!(!is_fine && said.contains("E2001: ") && has_names, "{said}");
@@ -64,7 +64,7 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
         !is_fine && said.contains("E5001: ") && said.contains("an answer of ann"),
         "{said}"
     );
-    // A chain of his own, or of a third agent, does not help him either.
+    // `bob` cannot answer in another chain either, neither in a new chain nor in a chain of a third agent.
     let elsewhere = "@bob>done:order{dish:mine|schema:OR}[cid:other,aid:abc101000009]";
     let (is_fine, said) = hub.accp(("send", elsewhere));
     assert!(!is_fine && said.contains("E5001: "), "{said}");
@@ -102,7 +102,8 @@ fn a_request_for_one_agent_ends_without_an_answer() {
     assert!(said.starts_with("@ann>end:order{}["), "{said}");
 }
 
-/// `accp ask` waits for one answer, so the hub chooses one agent; `accp send` still reaches all.
+/// `accp ask` waits for one answer, so the hub gives the question to one agent at a time. A request from `accp send`
+/// reaches all agents.
 #[test]
 fn a_question_that_names_nobody_has_one_agent_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,8 +138,8 @@ fn a_question_that_names_nobody_has_one_agent_at_a_time() {
     });
 }
 
-/// `DELETE` removes an agent from the session. An agent that still runs connects again, and is in the session as
-/// before.
+/// `DELETE` removes an agent from the session. If the agent still runs, it connects again and joins the session
+/// again.
 #[test]
 fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Starts hubs, and agents that are programs, as processes of their own.
+//! Starts hubs and programs with agents, each as a separate process.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ pub(crate) fn accp(folder: &Path, args: impl Words) -> (bool, String) {
     finish(command(folder).args(args.words()))
 }
 
-/// Returns `accp` as a process that runs in a folder.
+/// Returns a command that runs `accp` in a folder.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
     command.current_dir(folder);
@@ -45,7 +45,7 @@ impl Hub {
         Self::with(folder, REGISTRY)
     }
 
-    /// As [`new`](Self::new), with another registry.
+    /// Does the same as [`new`](Self::new), with another registry.
     pub(crate) fn with(folder: &Path, registry: &str) -> Self {
         std::fs::write(folder.join("registry.json"), registry).unwrap();
         let port = TcpListener::bind("127.0.0.1:0")
@@ -65,7 +65,7 @@ impl Hub {
         drop(self.start_with(""));
     }
 
-    /// As [`start`](Self::start), with more arguments. Returns the next lines that the hub prints.
+    /// Does the same as [`start`](Self::start), with more arguments. Returns the further lines that the hub prints.
     pub(crate) fn start_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         let listen = format!("127.0.0.1:{}", self.port);
         let serve = (
@@ -81,11 +81,11 @@ impl Hub {
             .unwrap();
         let said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = said.map_while(Result::ok);
-        // The hub may first print that the registry replaces standard profiles.
+        // Before this line, the hub may print which standard profiles its registry replaces.
         let listens = said.find(|line| line.starts_with("hub at "));
         assert!(listens.is_some(), "the hub has ended");
         self.running = Some(child);
-        // The hub continues even if the test does not read the rest of its stderr.
+        // The hub goes on even if the test does not read these lines.
         said
     }
 
@@ -104,12 +104,12 @@ impl Hub {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Returns the address for clients of HTTP.
+    /// Returns the URL for HTTP clients.
     pub(crate) fn http(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// Returns `accp` as a process that reaches the session `team` of this hub.
+    /// Returns a command that runs `accp` with the session `team` of this hub.
     pub(crate) fn command(&self) -> Command {
         let mut command = command(&self.folder);
         command
@@ -118,7 +118,7 @@ impl Hub {
         command
     }
 
-    /// Runs `accp` on the session `team` of this hub, as [`accp`] does.
+    /// Runs `accp` with the session `team` of this hub. Returns whether it succeeds and what it prints.
     pub(crate) fn accp(&self, args: impl Words) -> (bool, String) {
         finish(self.command().args(args.words()))
     }
@@ -163,7 +163,7 @@ impl TestHub {
         Self { folder, hub }
     }
 
-    /// As [`new`](Self::new), with a hub that runs.
+    /// Does the same as [`new`](Self::new), and starts the hub.
     pub(crate) fn started() -> Self {
         let mut test = Self::new();
         test.hub.start();
@@ -218,7 +218,7 @@ impl Program {
         said.unwrap_or_else(|| "it has ended".to_owned())
     }
 
-    /// Ends the program as a power cut would.
+    /// Kills the program, so that it cannot finish anything.
     pub(crate) fn kill(self) {
         drop(self);
     }
@@ -235,9 +235,10 @@ impl Drop for Program {
     }
 }
 
-/// Connects an agent to the hub of its program. The agent's store is a file if `keeps`, and memory otherwise.
+/// Connects an agent to the hub that the environment names. If `keeps` is true, the agent's store is a file, and
+/// otherwise memory.
 pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
-    // The folder of the hub and its agents has the registry of the hub.
+    // The program runs in the folder of the hub, which has the registry of the hub.
     let registry = std::fs::read_to_string("registry.json").unwrap();
     let options = Options::from_json("team", AgentId::new(name).unwrap(), &registry).unwrap();
     let options = options.counting(std::sync::Arc::new(Bpe::o200k_base()));

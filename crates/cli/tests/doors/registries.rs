@@ -1,5 +1,5 @@
-//! Tests of the registry of a session at each door: how an agent learns it, and who refuses one that was tampered
-//! with.
+//! Tests of the registry of a session at each door: how an agent learns the registry, and that every program refuses
+//! a registry that was tampered with.
 
 use accp_client::{Agent, Hub as Session};
 use accp_runtime::session::{Options, Outbound};
@@ -11,7 +11,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::http::{OWN, request};
 use super::processes::{HUB, Hub, Program};
 
-/// A schema that the session gets while it runs.
+/// A schema that is registered while the session runs.
 const SOUP: &str = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["bowls"], "types": { "bowls": "integer" } } } }"#;
 
 /// The main function of a program that a test starts with a part that begins with `registry`.
@@ -24,7 +24,7 @@ pub(crate) async fn play(part: &str) -> String {
             match connecting.store(store).await {
                 Ok(agent) => {
                     let said = learnt(&agent).await;
-                    // Closing the agent waits until its store has everything.
+                    // `close` waits until the agent's store has everything.
                     agent.close().await.unwrap();
                     said
                 }
@@ -39,7 +39,7 @@ pub(crate) async fn play(part: &str) -> String {
     }
 }
 
-/// Waits until an agent knows the schemas of its session, and reads a frame by them.
+/// Waits until an agent knows the schemas of its session, and reads a frame with them.
 async fn learnt(agent: &Agent) -> String {
     for _ in 0..1000 {
         let registry = agent.registry().await.unwrap();
@@ -51,7 +51,7 @@ async fn learnt(agent: &Agent) -> String {
     "knows nothing".to_owned()
 }
 
-/// Opens a session, ends a phase, registers a schema, and sends a frame of it.
+/// Opens a session, ends a phase, registers a schema, and sends a frame with this schema.
 async fn harness() -> Result<String, accp_client::Error> {
     let told = std::fs::File::options()
         .append(true)
@@ -87,7 +87,7 @@ async fn harness() -> Result<String, accp_client::Error> {
     Ok(format!("{first}; {note}; {}; {second}", phase.is_some()))
 }
 
-/// Changes the text of each registry in a store, as somebody would who can write the file.
+/// Changes the text of each registry in a store, as an attacker with write access to the file could.
 fn tamper(file: &std::path::Path) {
     let store = rusqlite::Connection::open(file).unwrap();
     let changed = store
@@ -108,7 +108,7 @@ fn an_agent_learns_the_schemas_of_its_session_once() {
     let (fine, said) = hub.accp("send @dev>req:note{text:x|schema:NOTE}");
     assert!(fine, "{said}");
     assert_eq!(learns(&hub), "knows a note of 1 field");
-    // The agent's store has the schemas that it has learnt, so the agent needs no hub for them.
+    // The agent's store has the schemas that the agent has learnt. So it knows them even without a hub.
     hub.kill();
     assert_eq!(learns(&hub), "knows a note of 1 field");
     hub.start();
@@ -132,7 +132,8 @@ fn a_harness_in_the_process_of_the_hub_ends_phases_and_registers_schemas() {
     assert!(soups.count() >= 3, "{told}");
 }
 
-/// A hub or an agent whose stored registry does not match its hash refuses to go on, and every door reports this.
+/// A hub or an agent refuses to go on if a registry in its store does not match its hash. Every door must report
+/// this.
 #[test]
 fn no_door_takes_a_registry_that_was_tampered_with() {
     let folder = tempfile::tempdir().unwrap();

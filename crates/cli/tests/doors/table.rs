@@ -1,8 +1,9 @@
-//! Tests of the promises of a session at each of its doors. A scenario is written once, and runs through every door
-//! that offers it. The table of docs/conformance.md names the scenario for each requirement and door, or says why a
-//! door has none.
+//! Tests of the promises of a session at each of its doors. Each scenario is written once, and runs through every
+//! door that supports it. For each requirement and each door, the table in docs/conformance.md names the scenario, or
+//! says why there is none.
 //!
-//! The agent `dev` uses the door. The agent `lab` is a program of its own, which answers each note with the same text.
+//! The agent `dev` uses the door. The agent `lab` is a separate program, which answers each note with the note's
+//! text.
 
 mod a2a;
 mod asking;
@@ -27,30 +28,31 @@ use super::processes::{Hub, Program};
 trait Door {
     /// The most bytes of a text that this door can send.
     const MOST: usize = 1_000_000;
-    /// What makes a checkpoint through this door, besides an answer: the intents of frames, and `hot` for a context
-    /// that is too large.
+    /// What can cause a checkpoint through this door, in addition to an answer: intents of frames, and `hot` for a
+    /// context that is too large.
     const TRIGGERS: &[&str] = &["esc", "comp", "hot"];
 
     /// Opens the door for the agent `dev`.
     fn open(setup: &Setup) -> Self;
 
-    /// Sends a message, given without its agent as `accp encode` takes it.
+    /// Sends a message. The message is JSON as for `accp encode`, but without the agent.
     ///
     /// # Errors
     /// The door's error, if the frame does not enter the log.
     fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String>;
 
-    /// Sends a message, and returns the params of its answer under full names, each reference with its value.
+    /// Sends a message, and returns the params of its answer under full names. References are replaced by their
+    /// values.
     fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String>;
 
-    /// Sends a message, and returns the data of the pieces before its answer, in the order in which the door delivers
-    /// them.
+    /// Sends a message. Returns the data of the pieces that come before its answer, in the order in which the door
+    /// delivers the pieces.
     fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String>;
 
-    /// Sends a message, and cancels it once `lab` works on it.
+    /// Sends a message, and cancels it when `lab` has begun to work on it.
     fn cancel(&mut self, setup: &Setup, message: &Json);
 
-    /// Returns the level of the session, its budget, the state that the agents share, and its version.
+    /// Returns the level of the session, its budget, and the shared state with its version.
     fn state(&mut self, setup: &Setup) -> Json {
         let path = "GET /accp/v1/sessions/team/state";
         serde_json::from_str(&super::http::request(&setup.hub, path, "").1).unwrap()
@@ -72,7 +74,7 @@ trait Door {
         setup.hub.frames()
     }
 
-    /// Kills all programs, and starts them again on their stores.
+    /// Kills all programs, and starts them again with the same stores.
     fn restart(self, setup: &mut Setup) -> Self
     where
         Self: Sized,
@@ -83,9 +85,9 @@ trait Door {
     }
 }
 
-/// A door that takes the text of a frame that a person has written.
+/// A door that accepts the text of a frame, as a person could write it.
 trait ByHand: Door {
-    /// Sends a frame, given without its metadata.
+    /// Sends a frame. The text has no metadata.
     ///
     /// # Errors
     /// The door's error, if the frame does not enter the log.
@@ -126,7 +128,7 @@ impl Setup {
         drop(self.restart_with(""));
     }
 
-    /// Kills the hub and `lab`, and starts them again, the hub with more arguments. Returns the lines that the hub
+    /// Kills the hub and `lab`, and starts both again. The hub gets more arguments. Returns the lines that the hub
     /// prints.
     fn restart_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         self.lab = None;
@@ -134,7 +136,8 @@ impl Setup {
         let told = self.hub.start_with(more);
         let mut lab = Program::start(self.folder.path(), &self.hub, "table lab");
         assert_eq!(lab.says(), "ready");
-        // A question that names no agent needs an agent that has said which requests it takes.
+        // The hub can give a question that names no agent only to an agent that has said which requests it takes. So
+        // this waits until `lab` has said so.
         within(Duration::from_secs(20), || {
             let frames = self.hub.frames();
             let says = frames.iter().any(|frame| frame.contains("sync:takes{"));
@@ -168,7 +171,7 @@ fn notes(log: &[String]) -> Vec<(Frame<'_>, Envelope<'_>)> {
         .collect()
 }
 
-/// Texts of every length come back unchanged, also through a door that was opened again.
+/// The door sends texts of every length, and gets them back unchanged, even after a restart.
 fn texts<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -188,7 +191,7 @@ fn texts<D: Door>() {
     }
 }
 
-/// Values of every type come back unchanged.
+/// The door sends values of every type, and gets them back unchanged.
 fn kinds<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -222,7 +225,7 @@ fn kinds<D: Door>() {
     }
 }
 
-/// A frame that the session does not take is refused with its code, and leaves nothing in the log.
+/// A frame that the session refuses gives an error with the right code, and leaves nothing in the log.
 fn refusals<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -261,7 +264,7 @@ fn refusals<D: Door>() {
     assert_eq!(sent.len(), 2, "{sent:?}");
 }
 
-/// Each frame of the log has its own id, the next number of its sender and a time, and an answer names its question.
+/// Each frame in the log has its own id, the next number of its sender and a time. An answer names its question.
 fn envelopes<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -298,7 +301,7 @@ fn envelopes<D: Door>() {
     }
 }
 
-/// Each frame that a door has accepted is in the log once, although every program is killed again and again.
+/// Each frame that a door has accepted is in the log only once, even if every program is killed again and again.
 fn once<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -309,7 +312,7 @@ fn once<D: Door>() {
     let log = door.log(&setup);
     for n in 0..5 {
         let text = format!("@dev>req:note{{text:number_{n}|");
-        // A request that is handed on is in the log a second time, under the same id.
+        // A request that was handed on to another agent is in the log a second time, under the same id.
         let sent = log.iter().filter(|frame| frame.starts_with(&text));
         let mids = sent.map(|frame| Frame::parse(frame).unwrap().envelope().unwrap().msg_id);
         let mids: std::collections::BTreeSet<_> = mids.collect();
@@ -317,8 +320,8 @@ fn once<D: Door>() {
     }
 }
 
-/// Frames of the standard profiles pass beside those of the session's own registry. They have short names, and leave
-/// out defaults.
+/// In a session with its own registry, frames of the standard profiles also work. They have abbreviated keys, and
+/// leave out defaults.
 fn profiles<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -387,8 +390,8 @@ fn profiles<D: Door>() {
     }
 }
 
-/// Changes of the shared state pass. A change for another version is refused, and the refusal names the version in
-/// force.
+/// The session accepts changes of the shared state. It refuses a change for another version, and the error names the
+/// current version.
 fn states<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -417,7 +420,7 @@ fn states<D: Door>() {
     assert_eq!(state["state"], json!({ "soup": "cold now" }));
 }
 
-/// A frame that a person has written is checked against the grammar.
+/// If a person has written a frame, the door checks it against the grammar.
 fn grammar<D: ByHand>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -434,7 +437,7 @@ fn grammar<D: ByHand>() {
         );
     }
     // No schema lists this operation, but the grammar allows it. The agent `cook` has not said which requests it
-    // takes, so it may take this one.
+    // takes, so it may take this request.
     let ping = "@cook>ping:link{}[mid:abc999000001,seq:0,sid:team]";
     let head = "POST /accp/v1/frames\nContent-Type: application/accp";
     assert_eq!(super::http::request(&setup.hub, head, ping).0, 200);
@@ -451,7 +454,7 @@ fn grammar<D: ByHand>() {
     );
 }
 
-/// Runs the scenarios that a door offers. The test `conformance` reads these lines.
+/// Makes a test of each scenario that a door supports. The test `conformance` reads the lines that use this macro.
 macro_rules! door {
     ($name:ident, $door:ty: $($scenario:ident),*) => {
         mod $name {

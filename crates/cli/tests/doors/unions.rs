@@ -1,4 +1,4 @@
-//! Tests of a union in a user's own registry: at the commands, in a session between programs, and in the tools of a
+//! Tests of a union in a user's own registry: in the commands, in a session between programs, and in the tools of a
 //! model.
 
 #[allow(unreachable_pub, reason = "the types are those of a module of its own")]
@@ -13,7 +13,7 @@ use types::{OrderDone, OrderReq, Payment};
 
 const REGISTRY: &str = include_str!("unions/registry.json");
 
-/// Returns the single payments of a payment, which may consist of parts.
+/// Returns the single payments in a payment. A payment may consist of several parts.
 fn each(pay: Payment) -> Vec<Payment> {
     match pay {
         Payment::Parts { parts } => parts.into_iter().flat_map(each).collect(),
@@ -93,7 +93,7 @@ fn the_commands_know_the_variants() {
         frame,
         "@desk>req:order{dish:soup|pay:{k:card,no:x}|schema:OD}\n"
     );
-    // The types of this test are what the command makes.
+    // The types of this test must be what the command generates.
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let generate = "generate tests/doors/unions/registry.json --owned --open-enums -o tests/doors/unions/types.rs --check";
     let (is_fine, said) = accp(here, generate);
@@ -154,7 +154,7 @@ fn programs_send_each_other_records_of_variants() {
         let start = format!("@till>done:order{{dish:soup|taken:{taken}|schema:OD}}");
         assert!(is_fine && said.starts_with(&start), "{said}");
     }
-    // The host refuses a payment that fits no variant, so it never enters the log.
+    // The host refuses a payment that fits no variant, so the payment never enters the log.
     for pay in ["{k:coin}", "{iban:x,k:card,no:y}", "{k:$cold.k1}"] {
         let (is_fine, said) = ask(pay);
         assert!(!is_fine && said.contains("E1004"), "{pay}: {said}");

@@ -1,4 +1,4 @@
-//! Runs a grammar as pest does: pest reads and optimises the grammar, and this module matches texts with the result.
+//! Matches texts with a generated grammar. pest reads and optimises the grammar, and this module runs the result.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ impl Peg {
         }
     }
 
-    /// Returns whether a rule takes the whole text.
+    /// Returns whether a rule matches the whole text.
     pub(super) fn is(&self, rule: &str, text: &str) -> bool {
         self.take(&self.0[rule].expr, text) == Some("")
     }

@@ -1,4 +1,4 @@
-//! Random ABNFs: the generated text is a grammar of pest, and accepts exactly the texts of the
+//! Tests with random ABNFs: pest accepts each generated grammar, and the grammar accepts exactly the texts of the
 //! ABNF.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,13 +7,13 @@ use std::fmt;
 use super::generate;
 use super::peg::Peg;
 
-/// How many ABNFs are tried. `.ci/long abnfs` tries more.
+/// Returns the number of ABNFs to try. `.ci/long abnfs` tries more.
 fn count() -> u64 {
     let given = std::env::var("ABNFS").ok();
     given.map_or(400, |count| count.parse().unwrap())
 }
 
-/// The generator of numbers `SplitMix64`.
+/// The random numbers of `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// The elements of an ABNF. The generator has its own type for them, which this test does not use.
+/// The elements of an ABNF. The test does not use the type that the generator has for them.
 enum Abnf {
     Text(&'static str),
     Exact(&'static str),
@@ -122,10 +122,10 @@ impl fmt::Display for Abnf {
     }
 }
 
-/// A matcher that tries everything: it knows all ends of all elements at all places.
+/// A slow but exact matcher: for each element and each place, it finds all places where a match can end.
 struct Matcher<'a> {
     text: &'a [u8],
-    /// The ends of a rule at a place, as far as they are known.
+    /// The places where a match of a rule can end, by the rule and the place where the match begins.
     known: BTreeMap<(usize, usize), BTreeSet<usize>>,
 }
 
@@ -176,7 +176,7 @@ impl Matcher<'_> {
             Abnf::Times(min, max, inner) => {
                 let mut now = BTreeSet::from([at]);
                 let mut all = BTreeSet::new();
-                // After as many items as the text has characters, further items change nothing.
+                // More items than the text has characters would match only empty texts, and change nothing.
                 for count in 0..=max.unwrap_or(min + self.text.len() + 1) {
                     if count >= *min {
                         all.extend(&now);

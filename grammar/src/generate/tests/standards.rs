@@ -1,4 +1,4 @@
-//! Grammars of standards.
+//! Tests with the ABNF of published standards, such as RFC 3986.
 
 use super::generate;
 use super::peg::Peg;
@@ -242,7 +242,7 @@ fn counts_and_empty_texts() {
             &["aBC\r\n7"],
             &["abc\r\n7"],
         ),
-        // The letter behind `%` may be a capital.
+        // The letter after `%` may be a capital.
         (
             "r = %S\"aB\" %I\"c\" %D13.10 %X30-39 \"%X\" %B1011000 ; %X\n",
             &["aBC\r\n7%xX"],
@@ -263,8 +263,8 @@ fn counts_and_empty_texts() {
     }
 }
 
-/// pest writes out all items of a repetition, nested in each other. pest runs in the compiler, whose threads have a
-/// stack of 8 MiB.
+/// pest makes a copy of the item for each repetition, and nests the copies. pest runs in the compiler, whose threads
+/// have a stack of 8 MiB. Within this stack, 1000 items must work.
 #[test]
 fn a_thousand_items() {
     let eight = std::thread::Builder::new().stack_size(8 << 20);

@@ -1,9 +1,9 @@
-//! Texts at the edges of the productions: the last that fit, and the first that do not.
+//! Texts at the edges of each production: some that just match, and some that just do not.
 
 use super::*;
 
-/// Each production must match its edge texts inside a frame and refuse the texts just beyond. A
-/// refused text comes with the byte of its fault.
+/// Inside a frame, each production must accept its first list of texts, and refuse its second list. Each refused text
+/// has the byte of its fault beside it.
 #[test]
 fn productions_accept_and_refuse_at_their_edges() {
     type Case = (

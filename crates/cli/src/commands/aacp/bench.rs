@@ -1,4 +1,4 @@
-//! `accp aacp bench`: the tokens of instructions in English, and as packets.
+//! `accp aacp bench`: compares the tokens of instructions in English with those of packets.
 
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ pub(crate) struct Args {
 
 /// The columns of the table: the id, and the texts that are counted.
 const HEADING: [&str; 7] = ["id", "english", "terse", "packet", "json", "frame", "view"];
-/// How many texts of a pair are counted.
+/// The number of texts of a pair whose tokens are counted.
 const TEXTS: usize = HEADING.len() - 1;
 
-/// A pair: its id, and the tokens of each column.
+/// A pair: its id, and the number of tokens for each column.
 struct Pair {
     id: Json,
     tokens: [Option<usize>; TEXTS],
@@ -185,13 +185,13 @@ fn compact(packet: &Packet<'_>) -> String {
     Json::Object(members.collect()).to_string()
 }
 
-/// Returns the share of tokens that is saved, to three digits.
+/// Returns the share of the English tokens that the packet saves, rounded to three digits.
 fn saving(english: usize, packet: usize) -> Option<f64> {
     let share = 1.0 - packet as f64 / english as f64;
     share.is_finite().then(|| (share * 1000.0).round() / 1000.0)
 }
 
-/// Returns the counts as members of an object. Counts that were not made are left out.
+/// Returns the counts as members of a JSON object. A text that a pair does not have is left out.
 fn counts(tokens: &[Option<usize>]) -> impl Iterator<Item = (String, Json)> {
     let counted = HEADING.iter().skip(1).zip(tokens);
     counted.filter_map(|(name, tokens)| Some(((*name).to_owned(), json!((*tokens)?))))

@@ -1,4 +1,4 @@
-//! `accp aacp bridge`: packets as frames of ACCP, and back.
+//! `accp aacp bridge`: turns packets into frames of ACCP, and such frames into packets.
 
 use accp_aacp::{Validator, bridge};
 use accp_frame::{AgentId, DynamicFrame, ErrorCode};

@@ -1,4 +1,4 @@
-//! Packets from English: `accp aacp encode --english` and `accp aacp route`.
+//! Makes packets from instructions in English: `accp aacp encode --english` and `accp aacp route`.
 
 mod lines;
 mod model;
@@ -122,7 +122,7 @@ pub(crate) struct RouteArgs {
     format: Format,
 }
 
-/// The two uses of an instruction: to write a packet, or to show its route.
+/// What the command does with an instruction: write its packet, or show which tier would answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Encode,
@@ -187,7 +187,7 @@ fn shown(error: &FallbackError) -> serde_json::Value {
     json!({ "code": error.code(), "field": field, "message": error.to_string() })
 }
 
-/// Returns whether the instruction is at fault, and not the model, the registry or the machine.
+/// Returns whether the instruction itself causes the error, and not the model, the registry or the machine.
 fn is_input(error: &FallbackError) -> bool {
     matches!(
         error,
@@ -203,8 +203,8 @@ fn failure(error: &FallbackError) -> Failure {
     }
 }
 
-/// Returns the verdict on many instructions. `others` is the number of failures of the model or the
-/// registry. The input is not at fault for these.
+/// Returns the result for many instructions. `inputs` is the number of faulty instructions. `others` is the number of
+/// failures of the model or the registry, which the input did not cause.
 fn verdict(inputs: u64, others: u64) -> Outcome {
     if others == 0 {
         return Ok(Verdict::of(inputs));

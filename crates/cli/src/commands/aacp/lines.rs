@@ -1,4 +1,4 @@
-//! Packets from the lines of an input.
+//! Reads packets from the lines of an input, and reports the lines that have errors.
 
 use accp_aacp::{Limits, Packet, Report, Validator};
 use serde_json::{Value as Json, json};
@@ -9,8 +9,8 @@ use accp_console::input::{InputArg, Line, Lines};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// Calls `take` with the number, the packet and the findings of each line. A packet with an error is
-/// reported and left out. So is one for which `take` returns an error.
+/// Calls `take` with the number, the packet and the findings of each line. If a packet has an error, or `take`
+/// returns an error for it, the error is reported and the packet is left out.
 pub(super) fn each(
     input: &InputArg,
     validator: &Validator<'_>,
@@ -88,8 +88,8 @@ pub(super) fn refuse(
     }
 }
 
-/// The packets of an input, one on each line. If `unwrap` is set, a packet may continue over several lines,
-/// each of which ends in `|` except the last.
+/// The packets of an input, one on each line. If `unwrap` is set, a packet may have several lines; all of them except
+/// the last end in `|`.
 pub(super) struct Packets {
     lines: Lines,
     unwrap: bool,
@@ -119,11 +119,11 @@ impl Packets {
         while let Some(line) = self.lines.next_of_all()? {
             let number = *first.get_or_insert(line.number);
             let part = spaceless(line.bytes);
-            // One line beyond the limit is enough: the check of the packet then refuses it.
+            // After the packet is over the limit, no more lines are added: the check of the packet refuses it anyway.
             if self.joined.len() <= Limits::DEFAULT.packet_bytes {
                 self.joined.extend_from_slice(part);
             }
-            // A line that was cut may end in `|` or not, but its packet is too long in any case.
+            // Only the beginning of a cut line is known, so the packet ends here. It is too long anyway.
             if !part.ends_with(b"|") || line.is_cut() {
                 let bytes = &self.joined;
                 return Ok(Some(Line { number, bytes }));

@@ -1,4 +1,4 @@
-//! `accp aacp lint`: fields that cost many tokens, and values that do not belong in a packet.
+//! `accp aacp lint`: reports fields that cost many tokens, and values that should not be in a packet.
 
 use accp_aacp::{Advice, Packet};
 use accp_tokens::{ModelCounter, TokenCounter as _};
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Returns how many tokens the packet saves without a field, if the advice is about tokens.
+/// If the advice is about tokens, returns how many tokens shorter the packet would be without the field.
 fn cost(
     packet: &Packet<'_>,
     advice: Advice,

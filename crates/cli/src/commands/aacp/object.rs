@@ -6,7 +6,7 @@ use accp_aacp::{PacketBuf, Vocabulary, WriteError};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-/// The keys of an object of `accp aacp decode` that repeat the content of the fields.
+/// Keys that `accp aacp decode` adds to an object. They only repeat the content of the packet, so they are ignored.
 const REPEATED: [&str; 3] = ["line", "packet", "english"];
 
 /// The parts of a packet.
@@ -30,7 +30,7 @@ impl Object {
     }
 }
 
-/// Returns what is wrong with a line that is not the object of a packet. The message does not repeat the value that
+/// Returns the message for a line that is not the JSON object of a packet. The message leaves out the value that
 /// serde found.
 pub(super) fn read_error(error: &serde_json::Error, cure: &str) -> String {
     let message = error.to_string();
@@ -96,7 +96,7 @@ fn missing<E: Error>(name: &str) -> E {
     E::custom(format!("there is no `{name}`; add it"))
 }
 
-/// The fields, in their order. A repeated key is kept, so that the writer refuses it.
+/// The fields, in their order. Repeated keys are kept here, so that the writer of packets refuses them.
 struct Fields(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Fields {

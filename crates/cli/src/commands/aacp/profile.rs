@@ -1,4 +1,4 @@
-//! `accp aacp profile`: the schema of packets in frames.
+//! `accp aacp profile`: prints the schema of frames that carry packets.
 
 use accp_aacp::bridge;
 

@@ -1,4 +1,4 @@
-//! `accp aacp registry`: the instructions that a registry holds.
+//! `accp aacp registry`: shows and changes the instructions in a registry.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,8 @@ use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// The most bytes of a document that is imported. An export has no limit; its `entries` can be split.
+/// The most bytes of a document for an import. An export may be larger; a user can split its `entries` into several
+/// documents.
 const DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// Show and change the instructions that a registry holds
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Opens the file of the registry. Only if `creates` is set, a missing file is created.
+/// Opens the file of the registry. A missing file is created if `creates` is set, and otherwise is a failure.
 fn open(args: &Args, creates: bool) -> Result<SqliteRegistry, Failure> {
     let Some(path) = &args.registry else {
         let text = "name the file of the registry with --registry FILE";
@@ -124,7 +125,7 @@ fn failed(error: &RegistryError) -> Failure {
     }
 }
 
-/// An entry, or the error about it.
+/// The key of an entry, and the entry, or the error that reading it gave.
 type Found = (EntryKey, Result<Entry, RegistryError>);
 
 fn all(args: &Args) -> Result<Vec<Found>, Failure> {
@@ -136,7 +137,7 @@ fn all(args: &Args) -> Result<Vec<Found>, Failure> {
     Ok(entries)
 }
 
-/// Reports the damaged entries, and returns the others and how the command ends.
+/// Reports the damaged entries. Returns the other entries, and the outcome of the command.
 fn sound(entries: Vec<Found>) -> (Vec<Entry>, Outcome) {
     let mut end = Ok(Verdict::Fine);
     let mut found = Vec::new();
@@ -196,7 +197,7 @@ fn show(args: &Args, key: &KeyArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Finds the one entry whose id is, or begins with, the id that the user gave.
+/// Finds the only entry whose id begins with the id that the user gave.
 fn find(entries: Vec<Found>, key: &KeyArgs) -> Result<Found, Failure> {
     let id = key.id.to_ascii_lowercase();
     if id.len() < 8 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {

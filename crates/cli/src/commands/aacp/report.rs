@@ -1,4 +1,4 @@
-//! Findings, for people and for programs.
+//! Writes the findings of the validator for people and for programs.
 
 use accp_aacp::{Finding, Report, Severity};
 use serde_json::{Value as Json, json};

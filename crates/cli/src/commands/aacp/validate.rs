@@ -1,4 +1,4 @@
-//! `accp aacp validate`: checks packets, and reports all that is found.
+//! `accp aacp validate`: checks packets, and reports all findings.
 
 use serde_json::json;
 

@@ -63,8 +63,8 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     read_up_to(path, FILE_BYTES)
 }
 
-/// Reads a file of at most `most` bytes as text. It counts while it reads, because the size of a pipe or a device is
-/// not known.
+/// Reads a file of at most `most` bytes as text. The function counts the bytes while it reads, because a pipe or a
+/// device has no known size.
 pub(super) fn read_up_to(path: &Path, most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(Failure::at(path))?;

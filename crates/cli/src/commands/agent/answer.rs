@@ -1,4 +1,4 @@
-//! The frame that answers a request, made from the output of a command.
+//! Makes the frame that answers a request from the output of a command.
 
 use accp_frame::{DynamicFrame, EncodeOptions, Envelope, Frame, Limits, Registry, Value};
 use accp_registry::{Field, FrameSpec, Schema, Type};
@@ -9,7 +9,7 @@ const ID: &str = "000000000000";
 /// Returns the answer of the agent `name`. `printed` is a frame, or a text for a `done` of the same operation.
 ///
 /// # Errors
-/// Returns why the output cannot be the answer, as a text for every agent of the session.
+/// Returns the reason why the output cannot be the answer, as a text that all agents of the session may see.
 pub(super) fn of(
     name: &str,
     request: &DynamicFrame<'_>,
@@ -27,7 +27,7 @@ pub(super) fn of(
     of_frame(&frame, registry)
 }
 
-/// Returns whether a text begins as a frame does: `@name>done:operation{`. Any other text is an answer in words.
+/// Returns whether a text begins like a frame: `@name>done:operation{`. Any other text is an answer in words.
 fn is_meant_as_frame(text: &str) -> bool {
     let header = text.strip_prefix('@').and_then(|rest| rest.split_once('{'));
     let parts = header.and_then(|(header, _)| header.split_once('>'));
@@ -39,7 +39,7 @@ fn is_meant_as_frame(text: &str) -> bool {
     kind.is_some_and(|(intent, operation)| is_word(intent) && is_word(operation))
 }
 
-/// Reads a frame that the command prints. It may lack the fields that the session sets.
+/// Reads a frame that the command has printed. The frame need not have the fields that the session sets.
 fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'static>, String> {
     let unfit =
         |error: &dyn std::fmt::Display| format!("the frame that the command prints: {error}");
@@ -57,8 +57,8 @@ fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'stat
     Ok(message.into_owned())
 }
 
-/// Makes a `done` of a text. Its schema is that of the request, or else the first in the registry that lists such a
-/// `done`. A request without a schema may also get an answer without one.
+/// Makes a `done` from a text. Its schema is the schema of the request, or else the first schema in the registry that
+/// lists such a `done`. If the request has no schema, the answer may also have none.
 fn of_text(
     name: &str,
     request: &DynamicFrame<'_>,
@@ -91,8 +91,8 @@ fn of_text(
     }
 }
 
-/// Puts the text into the field that fits best, and fills the other required fields with their values from the
-/// request.
+/// Puts the text into the field that fits best. Gives the other required fields the values that the request has for
+/// them.
 fn fill(
     done: DynamicFrame<'static>,
     schema: &Schema,
@@ -132,8 +132,8 @@ fn fill(
     Ok(done.with(place.to_owned(), text.to_owned()))
 }
 
-/// Returns whether the frame has the field: it lists or requires the field, or it lists none and the field is not
-/// optional.
+/// Returns whether the frame can have the field: because the frame lists or requires the field, or because the frame
+/// lists no fields and the field is not optional.
 fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
     let head = frame.map_or(&[][..], |frame| &frame.head);
     let is_listed = match frame.and_then(|frame| frame.fields.as_ref()) {
@@ -143,15 +143,16 @@ fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
     is_listed || schema.requires(field, head)
 }
 
-/// Returns the value of a field that the request itself states, and not one that the registry fills in.
+/// Returns the value of a field if the request itself states it. A value that equals the default of the registry does
+/// not count.
 fn stated<'m, 'a>(request: &'m DynamicFrame<'a>, field: &Field) -> Option<&'m Value<'a>> {
     let value = request.payload.get(&field.name)?;
     let is_default = field.default.as_ref() == Some(&value.to_json());
     (!is_default && *value != Value::Null).then_some(value)
 }
 
-/// Returns the field that fits a text best: its type is `text`, or else `any`, or else `string`. Among equals, a
-/// field without a default comes before others, and then the first.
+/// Returns the field that fits a text best: its type is `text`, or else `any`, or else `string`. Among fields of the
+/// same type, a field without a default comes first. Otherwise the first field counts.
 fn best_for_text<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
     let ranked = fields.filter_map(|field| {
         let rank = match field.ty {
@@ -170,8 +171,8 @@ fn fitting(
     done: DynamicFrame<'static>,
     registry: &Registry,
 ) -> Result<DynamicFrame<'static>, String> {
-    // These are placeholders: the session sets the envelope, and takes long values out of the
-    // frame.
+    // For this check, the envelope has placeholders and there are no limits: the session sets the envelope later, and
+    // takes long values out of the frame.
     let mut envelope = Envelope::new(ID, 0).at(0);
     envelope.correlation_id = Some(ID.into());
     envelope.session_id = Some(ID.into());

@@ -10,8 +10,8 @@ use tokio::process::{Child, Command};
 #[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A command in a process group of its own. If it is dropped before [`exit`](Self::exit) has returned, the group is
-/// killed.
+/// A command in its own process group. If this value is dropped before [`exit`](Self::exit) has returned, the group
+/// is killed.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) child: Child,
@@ -34,14 +34,13 @@ impl Group {
         })
     }
 
-    /// Waits until the command has ended by itself, and ends what it has left behind in its group.
+    /// Waits until the command has ended by itself. Then ends the processes that the command has left in its group.
     pub(super) async fn exit(&mut self, grace: Duration) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         #[cfg(unix)]
         {
             self.end_all(grace).await;
-            // The system may now give this number to another group, which must get no signal from
-            // here.
+            // From now on, the system may give this number to another group. That group must not get a signal.
             self.id = None;
         }
         #[cfg(not(unix))]
@@ -49,7 +48,7 @@ impl Group {
         Ok(status)
     }
 
-    /// Ends the group: asks each process by SIGTERM, and kills the processes that still run after the grace time.
+    /// Ends the group: sends SIGTERM to each process, and kills the processes that still run after the grace time.
     #[cfg(unix)]
     pub(super) async fn end(mut self, grace: Duration) {
         self.end_all(grace).await;
@@ -59,7 +58,7 @@ impl Group {
     async fn end_all(&mut self, grace: Duration) {
         self.signal(rustix::process::Signal::TERM);
         let gone = async {
-            // The group cannot end before its first process has been waited for.
+            // The first process stays in the group until this process has waited for it.
             let _ = self.child.wait().await;
             while self.is_there() {
                 tokio::time::sleep(LOOK).await;
@@ -70,7 +69,7 @@ impl Group {
         }
     }
 
-    /// Kills the command only: this system has no process groups.
+    /// Kills only the command itself, because this system has no process groups.
     #[cfg(not(unix))]
     pub(super) async fn end(mut self, _grace: Duration) {
         // Killing a command that has ended already fails, which is fine.

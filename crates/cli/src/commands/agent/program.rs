@@ -1,4 +1,4 @@
-//! The command that answers for an agent: a process group for each request.
+//! Runs the command that answers for an agent. For each request, the command runs in its own process group.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -12,11 +12,11 @@ use tokio::sync::RwLock;
 use super::group::Group;
 use accp_console::output::note;
 
-/// Variables of the environment that may hold a secret of this process: a token, and the password in the URL of a
-/// store.
+/// Environment variables that may hold a secret of this process: a token, or the password in the URL of a store. The
+/// command does not get them.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
 
-/// The most bytes of a frame in `ACCP_FRAME`: Linux takes no variable of 128 KiB.
+/// The most bytes of a whole frame in `ACCP_FRAME`. Linux does not accept a variable of 128 KiB.
 const FRAME: usize = 64 << 10;
 
 /// The number of bytes at the end of stderr in which the last line is searched for.
@@ -42,8 +42,8 @@ pub(super) struct Program {
     args: ProgramArgs,
     /// Fires when the agent ends.
     stop: CancelToken,
-    /// Each run holds this lock for reading. When the agent ends, it takes the lock for writing: so it waits for all
-    /// runs, and no new run can begin.
+    /// Each run of the command holds this lock for reading. When the agent ends, it takes the lock for writing. So
+    /// the agent waits for all runs, and no new run can begin.
     runs: RwLock<()>,
 }
 
@@ -60,13 +60,14 @@ impl Program {
         }
     }
 
-    /// Runs the command for a frame. Returns what it prints, or `None` if the request was cancelled before its end.
+    /// Runs the command for a frame. Returns what the command prints, or `None` if the request was cancelled first.
     ///
-    /// When the agent ends, this never returns: the session keeps a request without an answer for the next agent of
-    /// this name.
+    /// When the agent ends, this function never returns. The request stays without an answer, and the session keeps
+    /// it for the next agent of this name.
     ///
     /// # Errors
-    /// Returns an error for every agent of the session, if the command cannot be run, fails, or prints too much.
+    /// If the command cannot be run, fails, or prints too much. All agents of the session may see the text of the
+    /// error.
     pub(super) async fn run(&self, inbound: &Inbound) -> Result<Option<String>, AnyError> {
         let (frame, cancelled) = (inbound.whole()?, inbound.cancel_token());
         let run = self.runs.read().await;
@@ -120,7 +121,7 @@ impl Program {
             command.stderr(Stdio::piped());
         }
         Group::spawn(&mut command).map_err(|error| {
-            // Only the operator learns the name of the command, not the agents of the session.
+            // The error for the agents of the session does not name the command. Only the operator sees its name.
             note(format_args!("error: {program}: {error}"));
             format!("the command cannot be run: {error}").into()
         })
@@ -150,12 +151,12 @@ impl Program {
                 None => Ok(String::new()),
             }
         };
-        // A process that the command left behind could keep its stdout open, so `exit` ends the
+        // A process that the command has left behind could keep the stdout of the command open. So `exit` ends the
         // whole group.
         let exit = async { Ok(group.exit(self.grace()).await?) };
         let followed = tokio::try_join!(write, read, errors, exit);
-        // The stdout stays open until the command has ended. If it closed earlier, a write of the command would fail,
-        // and a shell would go on with the next line of its script.
+        // Our end of the command's stdout stays open until the command has ended. If it was closed earlier, a write
+        // of the command would fail, and a shell script would go on with its next line.
         group.child.stdout = stdout;
         let ((), printed, last, status) = followed?;
         if !status.success() {
@@ -180,7 +181,7 @@ impl Program {
     }
 }
 
-/// Says how a command has failed.
+/// Returns how a command has failed, with the last line of its stderr if it may be shown.
 fn failure(status: ExitStatus, last: &str) -> String {
     let last = last.trim_end().lines().last().unwrap_or_default();
     let colon = if last.is_empty() { "" } else { ": " };

@@ -43,7 +43,7 @@ impl Signals {
         }
     }
 
-    /// Returns when one of the signals has come.
+    /// Waits until this process gets one of the signals.
     pub(super) async fn end(&mut self) {
         std::future::poll_fn(|context| {
             let mut taken = self.taken.iter_mut();
@@ -57,8 +57,8 @@ impl Signals {
     }
 }
 
-/// Returns the signals that this process was told to ignore, each as a bit. Only Linux reports
-/// them; elsewhere this returns none.
+/// Returns the signals that this process ignores, each as a bit. Only Linux reports these signals; on other systems,
+/// the function returns none.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -76,10 +76,9 @@ impl Signals {
         Self {}
     }
 
-    /// Returns when the process is interrupted.
+    /// Waits until the process is interrupted.
     pub(super) async fn end(&mut self) {
-        // If no handler can be set, the system ends the process itself, so there is nothing to
-        // wait for.
+        // If no handler can be set, the system itself ends the process. So this future never completes.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

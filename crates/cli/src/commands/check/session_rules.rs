@@ -1,4 +1,4 @@
-//! The rules that hold between the frames of a session.
+//! Checks the rules for the frames of a session that depend on earlier frames.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,24 @@ pub(crate) enum Numbering {
     Sender,
 }
 
-/// The frames of a session so far, in the order in which the host took them. The file may begin in
-/// the middle of the session.
+/// What the rules have to know about the earlier frames of a session. The frames are in the order of the log. The
+/// file may begin in the middle of the session.
 pub(crate) struct SessionRules {
     numbering: Numbering,
-    /// The next number of each sender. If all senders count together, its only key is the empty name.
+    /// The next number of each sender, by the name of the sender. If all senders count together, the only key is the
+    /// empty name.
     next: BTreeMap<String, u64>,
-    /// True if the file begins with the first frame of the session.
+    /// Whether the file begins with the first frame of the session.
     is_whole: bool,
-    /// The line of each message id.
+    /// The line of each frame, by the frame's message id.
     seen: BTreeMap<String, u64>,
-    /// The chain of each frame that names one.
+    /// The chain of each frame that names a chain, by the frame's message id.
     chains: BTreeMap<String, String>,
-    /// The line that cancelled a chain.
+    /// For each cancelled chain, the line that cancelled it.
     cancelled: BTreeMap<String, u64>,
     /// The latest time that a frame names, with its line.
     latest: Option<(i64, u64)>,
-    /// The shared state; `None` until the file has shown it.
+    /// The shared state; `None` as long as no frame of the file has shown the state.
     state: Option<SharedState>,
 }
 
@@ -86,8 +87,8 @@ impl SessionRules {
         self.state(text, message)
     }
 
-    /// Records the number of a frame. Returns whether it is the first of the file, and the expected
-    /// number if that is a different one.
+    /// Records the number of a frame. Returns whether the frame is the first one of the file, and the expected number
+    /// if the frame has another number.
     fn number(&mut self, message: &DynamicFrame<'_>, sequence: u64) -> (bool, Option<u64>) {
         let is_first = self.next.is_empty();
         let who = match self.numbering {
@@ -186,7 +187,7 @@ impl SessionRules {
     }
 }
 
-/// Returns whether the frame is about the link, so that it has no number of its own.
+/// Returns whether the frame is a link frame, which has no number of its own.
 fn is_about_the_link(message: &DynamicFrame<'_>) -> bool {
     match message.intent {
         Intent::ACK | Intent::PING | Intent::PONG => true,
@@ -226,7 +227,8 @@ pub(crate) fn envelope(text: &str, message: &DynamicFrame<'_>, is_sent: bool) ->
     Ok(())
 }
 
-/// Makes a fault. Its place is the key in the metadata, or else in the payload, or else the end of the line.
+/// Makes a fault. Its place is that of the key `key` in the metadata, or else in the payload, or else the end of the
+/// line.
 fn fault(code: ErrorCode, text: &str, key: &str, message: String) -> Fault {
     let metadata = text.rfind("}[").map_or(text.len(), |at| at + 1);
     let pair = format!("{key}:");

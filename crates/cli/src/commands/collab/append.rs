@@ -86,7 +86,7 @@ impl Args {
     }
 }
 
-/// Reads the number of an event. A number out of range becomes one that no event has.
+/// Reads the number of an event. A number that is out of range becomes a number that no event can have.
 fn number(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! `accp collab frames`: the events as frames.
+//! `accp collab frames`: shows the events of a folder as frames, or checks such frames.
 
 use std::io::BufRead as _;
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Compares the frames of stdin with the events.
+/// Compares the frames from stdin with the events of the folder.
 fn check(events: &[Event], format: Format) -> Outcome {
     let lines = std::io::stdin().lock().lines();
     let lines: Result<Vec<String>, _> = lines.collect();

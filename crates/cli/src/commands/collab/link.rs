@@ -1,4 +1,4 @@
-//! `accp collab link`: an ACCP session through the folder.
+//! `accp collab link`: runs one side of an ACCP session through the shared folder.
 
 use std::collections::VecDeque;
 use std::io::BufRead as _;
@@ -21,7 +21,7 @@ use accp_console::output::note;
 /// The name of the session.
 const SESSION: &str = "collab";
 
-/// The longest time between two looks at the files.
+/// The longest time between two checks of the files.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Take part in an ACCP session through the folder
@@ -94,7 +94,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Opens the side of the participant. Returns the reason if the folder has none.
+/// Opens the participant's side of the session. Returns findings if the folder has no such participant, or cannot be
+/// read.
 fn open(args: &Args, folder: &Folder) -> Result<Result<Side, Failure>, Vec<Finding>> {
     let (protocol, state) = folder.standing()?;
     let participant = &args.participant;
@@ -133,8 +134,8 @@ fn begin(args: &Args, owner: &str, others: &[String]) -> Result<Side, Failure> {
     Ok(side)
 }
 
-/// Sends a frame, or reports why it is not one. Returns false if the frame has to wait: the host has not
-/// answered yet, or many frames wait to be acknowledged.
+/// Sends a frame, or reports why the line is not a frame. Returns false if the frame has to wait, because the host
+/// has not answered yet or because too many frames wait to be acknowledged.
 fn send(side: &mut Side, line: &str) -> bool {
     let line = line.trim();
     if line.is_empty() {

@@ -1,4 +1,4 @@
-//! `accp collab next`: what a participant has to do now.
+//! `accp collab next`: says what a participant has to do now.
 
 use accp_collab::{Scope, next};
 

@@ -1,4 +1,4 @@
-//! Output of the commands, for people and for programs.
+//! Writes the output of the `collab` commands, for people and for programs.
 
 use std::fmt::{Display, Write as _};
 
@@ -9,7 +9,7 @@ use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// Says why something was refused.
+/// Reports why a command was refused.
 pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     match format {
         Format::Json => {
@@ -82,7 +82,7 @@ pub(super) fn line(finding: &Finding) -> String {
     format!("{seq}{finding} [{}]", finding.code)
 }
 
-/// Returns the state of a collaboration as members of a JSON object.
+/// Returns the state of a collaboration, as members for a JSON object.
 pub(super) fn standing(folder: &Folder) -> Map<String, Json> {
     let mut object = Map::new();
     let state = folder.state();

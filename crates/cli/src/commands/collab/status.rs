@@ -1,4 +1,4 @@
-//! `accp collab status`: the state of a collaboration.
+//! `accp collab status`: shows the state of a collaboration.
 
 use accp_collab::Scope;
 use serde_json::{Map, Value as Json, json};

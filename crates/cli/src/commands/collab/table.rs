@@ -1,4 +1,4 @@
-//! `accp collab table`: the state machine.
+//! `accp collab table`: shows the state machine of a collaboration.
 
 use accp_collab::table::rendered;
 

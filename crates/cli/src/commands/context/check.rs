@@ -1,4 +1,4 @@
-//! `accp context check`: the rules of a provider's list.
+//! `accp context check` and `repair`: checks a list by the rules of its provider, and repairs it.
 
 use accp_memory::{Code, Finding, InFlight, MessageList, RepairKind, check, in_flight, repair};
 

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns the failure for an error. An error of the list names the input.
+/// Makes the failure for an error. If the error is about the list, the failure names the input.
 fn refused(name: &str, error: ContextError) -> Failure {
     match error {
         ContextError::Plan(error) => {

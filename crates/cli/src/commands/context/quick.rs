@@ -1,4 +1,4 @@
-//! `accp context do`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
+//! `accp context do`: runs the quick commands of the specification (CTX-57 to CTX-61).
 
 use super::{ContextArgs, Summary, WindowArgs, compress, inspect};
 use accp_console::input::InputArg;

@@ -1,4 +1,4 @@
-//! Reports on lists and windows.
+//! Writes reports on lists and windows as JSON.
 
 use accp_memory::disk::Compressed;
 use accp_memory::{Event, Finding, Intent, Window, check};
@@ -38,7 +38,7 @@ pub(super) fn report(
     report
 }
 
-/// Returns what a provider may refuse in the list.
+/// Returns what a provider may refuse in the compressed list.
 pub(super) fn warnings(done: &Compressed) -> Vec<Finding> {
     let mut all = check(&done.list);
     all.extend(done.bound.iter().cloned());

@@ -1,4 +1,4 @@
-//! The check of a conversation that is written as the list of a provider.
+//! Checks a conversation that is written as a list for a provider.
 
 use accp_memory::{Form, MessageList, check, repair};
 use accp_recordings::Format;
@@ -6,8 +6,8 @@ use accp_recordings::Format;
 use accp_console::output;
 
 /// Checks a document that is about to be written, by the rules of `accp context check`. Returns the text to write, or
-/// what the provider refuses. With `mends` the list is repaired first. Formats that no provider takes as a list are
-/// not checked.
+/// the findings for which a provider would refuse it. With `mends`, the list is repaired first. A document in a
+/// format that no provider accepts as a list is not checked.
 pub(super) fn checked(
     text: String,
     format: Format,

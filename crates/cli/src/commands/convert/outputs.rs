@@ -1,4 +1,4 @@
-//! The outputs of a conversion: frames and values.
+//! The outputs of a conversion: the frames, and the side file of values.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Outputs {
         Ok(Self { frames, externals })
     }
 
-    /// Writes the frames of the conversation on this line.
+    /// Writes the frames of the conversation that was read on this line.
     pub(super) fn write(
         &mut self,
         name: &str,
@@ -64,8 +64,8 @@ impl Outputs {
         }
     }
 
-    /// Ends the outputs after a fault in the input. If frames went to stdout already, it completes the side file with
-    /// their values. Otherwise no file changes.
+    /// Ends the outputs after a fault in the input. If frames were already written to stdout, this completes the side
+    /// file with their values. Otherwise no file changes.
     pub(super) fn abandon(self) -> Result<(), Failure> {
         match self.externals {
             Some(externals) if self.frames.is_stdout() => externals.finish(),
@@ -73,15 +73,16 @@ impl Outputs {
         }
     }
 
-    /// Completes the side file first, so that a complete frame file never has references that lead
-    /// nowhere.
+    /// Completes the outputs: the side file first, so that a complete frame file never has references to missing
+    /// values.
     pub(super) fn finish(self) -> Result<(), Failure> {
         self.externals.map_or(Ok(()), ExternalsFile::finish)?;
         self.frames.finish()
     }
 }
 
-/// Fails if two of these paths are the same file: one file cannot be both read and written, or written twice.
+/// Fails if two of these paths name the same file: a file cannot be both read and written, and cannot be written
+/// twice.
 fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     let mut seen = Vec::new();
     for path in paths.filter(|path| path.as_path() != Path::new("-")) {

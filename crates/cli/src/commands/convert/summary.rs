@@ -8,7 +8,7 @@ use accp_tokens::Bpe;
 
 use accp_console::table::Table;
 
-/// Makes the rows: a name, a figure, and its share of the compact JSON.
+/// Makes the table. Each row has a name, a figure, and the share of this figure in the compact JSON.
 pub(super) fn table(summary: &Summary, counter: Bpe) -> Table {
     let mut table = Table::default().indented(2);
     let mut row = |what: &str, figure: &dyn fmt::Display, note: String| {

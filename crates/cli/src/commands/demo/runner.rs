@@ -1,4 +1,4 @@
-//! Runs the script of the pipeline, and shows its frames.
+//! Runs the script of the demo, and shows its frames.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const START: Time = Time::from_secs(1_714_000_000);
 const WIDTH: usize = 80;
 /// The number of columns at the left, for the positions.
 const MARGIN: usize = 5;
-/// The most lines for a frame, and the most for its text in plain words (its twin).
+/// The most lines for a frame. The frame in plain words (its twin) also has at most this many lines.
 const LINES: usize = 2;
 
 /// A session that runs through the script.
@@ -38,14 +38,14 @@ pub(super) struct Runner {
     out: Output,
     session: LocalSession,
     agents: BTreeMap<&'static str, MemberId>,
-    /// Requests without an answer so far, by the names of the script.
+    /// The requests that have no answer yet, by the names that the script gives to their chains.
     chains: BTreeMap<&'static str, Chain>,
     costs: TokenCosts,
     /// Accepted frames, by position.
     frames: BTreeMap<u64, String>,
 }
 
-/// A request.
+/// A request that has no answer yet.
 struct Chain {
     mid: Mid,
     /// The member that has to answer, and the position of the request.
@@ -111,7 +111,7 @@ impl Runner {
         self.hand_out(asked)
     }
 
-    /// Sends a frame, in a chain if one is named.
+    /// Sends a frame. If a chain is named, the frame belongs to this chain.
     fn send(&mut self, frame: &str, chain: Option<&str>) -> Result<Mid, Failure> {
         let message = read(frame, chain)?;
         let by = self.member(message.agent.as_str());
@@ -139,7 +139,7 @@ impl Runner {
         self.agents.get(agent).copied().unwrap_or(MemberId::HOST)
     }
 
-    /// Marks delivered frames as handled at once. Leaves out the request that was just sent: its answer marks it as
+    /// Marks all delivered frames as handled, except the request that was just sent: its answer will mark it as
     /// handled.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
@@ -240,7 +240,7 @@ impl Runner {
         ))
     }
 
-    /// Shows the totals, and reads back values that left the context.
+    /// Shows the totals, and reads values that have left the context.
     pub(super) fn close(mut self) -> Result<(), Failure> {
         self.out.line(format_args!(
             "\n{}\n  (JSON under full names; a model reads the context, or all of the JSON so far)\n",
@@ -287,8 +287,8 @@ impl Runner {
     }
 }
 
-/// Breaks the text into lines after the margin, as wide as the columns allow. A text that needs more lines than
-/// allowed is cut, and the number of its bytes is added.
+/// Breaks the text into lines of the full width, after the margin. If the text needs more lines than allowed, it is
+/// cut, and the number of its bytes is added.
 fn wrapped(margin: &str, text: &str) -> String {
     let width = WIDTH - MARGIN;
     let mut lines = Vec::new();
@@ -314,12 +314,12 @@ fn wrapped(margin: &str, text: &str) -> String {
     )
 }
 
-/// Opens the file anew for each side, as separate processes would.
+/// Opens the file. Each side opens it for itself, as separate processes would.
 fn store(path: &Path) -> Result<SharedStore, Failure> {
     Ok(Arc::new(Mutex::new(SqliteStore::open(path)?)))
 }
 
-/// Reads a frame of the script, in a chain if one is named.
+/// Reads a frame of the script. If a chain is named, the frame belongs to this chain.
 fn read(frame: &str, chain: Option<&str>) -> Result<DynamicFrame<'static>, Failure> {
     let chain = chain.map(|chain| format!("[cid:{chain}]"));
     let text = format!("{frame}{}", chain.unwrap_or_default());
@@ -337,7 +337,7 @@ fn agent(name: &'static str) -> Result<AgentId<'static>, Failure> {
     AgentId::new(name).map_err(|error| defect(&error.to_string()))
 }
 
-/// Makes the error for a mistake in the script, which is a defect of this program.
+/// Makes the failure for a mistake in the script. Such a mistake is a bug of this program.
 fn defect(what: &str) -> Failure {
     Failure::Input(format!("{what}; this is a defect, please report it"))
 }

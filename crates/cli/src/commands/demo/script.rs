@@ -1,4 +1,4 @@
-//! The script of the five agents: the domain profiles of the draft (section 10), one after the
+//! The script of the demo with five agents. It uses the domain profiles of the draft (section 10), one after the
 //! other.
 
 /// The host of the session.
@@ -6,7 +6,7 @@ pub(super) const HOST: &str = "planner";
 /// The members.
 pub(super) const MEMBERS: [&str; 4] = ["research", "analyst", "dev", "reviewer"];
 
-/// The introduction.
+/// The text that the demo prints first.
 pub(super) const INTRODUCTION: &str = "\
 Five agents share a session: planner, its host, and research, analyst, dev and
 reviewer. Frames are shown without their envelopes, each with its twin in plain
@@ -25,15 +25,15 @@ pub(super) const READ: [&str; 3] = ["cold.k100_1", "warm.ckpt_3.web", "cold.p9"]
 pub(super) enum ScriptStep {
     /// An agent sends a frame.
     Say(&'static str),
-    /// An agent sends a request. The name of the chain is for the script alone.
+    /// An agent sends a request. Only the script uses the name of the chain.
     Ask(&'static str, &'static str),
     /// The agent that was asked answers. The mark that the request is handled is committed with the answer.
     Answer(&'static str, &'static str),
-    /// The same, but the host is killed before the answer arrives.
+    /// The agent that was asked answers, but the host is killed before the agent gets an acknowledgement.
     AnswerInCrash(&'static str, &'static str),
     /// The agent that asked cancels the request.
     Cancel(&'static str, &'static str),
-    /// A frame of the stream that has this name as its `cid`.
+    /// An agent sends a frame of a stream, with this name as the `cid` of the stream.
     Stream(&'static str, &'static str),
     /// The application says that a phase of the work is over.
     Phase,
@@ -41,7 +41,7 @@ pub(super) enum ScriptStep {
 
 use ScriptStep::{Answer, AnswerInCrash, Ask, Cancel, Phase, Say, Stream};
 
-/// The pipeline.
+/// The steps of the demo.
 pub(super) const SCRIPT: &[ScriptStep] = &[
     Say("@planner>sync:state{v:1|delta:{goal:q3_review,sales_db:crm_prod}}"),
     Ask(
@@ -137,7 +137,7 @@ pub(super) const SCRIPT: &[ScriptStep] = &[
 ];
 
 impl ScriptStep {
-    /// Returns the answer in this step, if it answers the chain.
+    /// Returns the answer, if this step answers the chain `asked`.
     pub(super) fn answer_to(&self, asked: &str) -> Option<&'static str> {
         match self {
             Answer(chain, frame) | AnswerInCrash(chain, frame) if *chain == asked => Some(frame),

@@ -1,4 +1,4 @@
-//! The token cost of the pipeline.
+//! Counts what the demo costs in tokens.
 
 use accp_frame::{DynamicFrame, Frame, TokenCounter as _};
 use accp_registry::Registry;
@@ -7,7 +7,7 @@ use accp_tokens::Bpe;
 use crate::words::{stated, without_metadata};
 use accp_console::table::Table;
 
-/// Token counts of frames and of the same content as compact JSON.
+/// The tokens of all frames, and of the same content as compact JSON.
 pub(super) struct TokenCosts {
     counter: Bpe,
     frames: u64,
@@ -15,11 +15,11 @@ pub(super) struct TokenCosts {
     sent: [Cost; 2],
     /// The cost for a model that reads its whole context again at each frame.
     read: Cost,
-    /// The context at the end.
+    /// The tokens of the context at the end.
     context: usize,
 }
 
-/// Tokens of the frames, and of the JSON.
+/// The tokens of the frames, and of the JSON with the same content.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     frames: usize,
@@ -45,7 +45,7 @@ impl TokenCosts {
         else {
             return;
         };
-        // The JSON leaves out the same fields as the frame.
+        // The JSON has only the fields that the frame states.
         let stated = stated(&frame, &message, registry);
         message.payload = stated
             .into_iter()

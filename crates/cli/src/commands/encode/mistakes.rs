@@ -1,7 +1,7 @@
 //! Finds all mistakes of a message in JSON.
 //!
-//! Each part of the message is tried alone, in a message that is valid otherwise. References replace all other
-//! values, because a reference fits each type. So no mistake hides another.
+//! Each part of the message is encoded alone, in a message that is otherwise valid. References replace all other
+//! values, because a reference fits every type. So no mistake hides another one.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 /// The keys that every message needs, each with a valid value.
 const HEAD: [(&str, &str); 3] = [("agent", "a"), ("intent", "req"), ("operation", "x")];
 
-/// The most missing keys that are searched for in one object.
+/// The most missing keys that are reported for one object.
 const MISSING: usize = 64;
 
 /// A mistake, and the JSON pointer to its place.
@@ -23,11 +23,10 @@ pub(super) struct Mistake {
     pub(super) error: EncodeError,
 }
 
-/// Encodes a message only for the error; the text is thrown away.
+/// Encodes a message to get its error, and drops the text.
 pub(super) type Encode<'e> = dyn Fn(&DynamicFrame<'_>) -> Result<(), EncodeError> + 'e;
 
-/// Returns all mistakes of a message, at least one. `reason` is the error with which the whole message cannot be
-/// encoded.
+/// Returns all mistakes of a message, at least one. `reason` is the error that encoding the whole message gave.
 pub(super) fn all(
     json: &Json,
     registry: &Registry,
@@ -52,18 +51,17 @@ struct Trial<'e> {
     mistakes: Vec<Mistake>,
 }
 
-/// Puts a value into its place in an otherwise valid message.
+/// Makes an otherwise valid message that has this value in the place that is tried.
 type Around<'a> = dyn Fn(Json) -> Json + 'a;
 
 impl Trial<'_> {
     fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
         let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
-        // Each member of the message is read in its own copy of a valid head, so that one fault
-        // does not hide another.
+        // Each member of the message is read alone, in a copy of a valid head, so that no fault hides another one.
         for (key, value) in message {
             let mut alone = fine();
             let value = match key.as_str() {
-                // The members of these objects are tried below.
+                // The code below tries the members of these objects.
                 "payload" | "metadata" if value.is_object() => continue,
                 _ => value.clone(),
             };
@@ -100,7 +98,7 @@ impl Trial<'_> {
         self.payload(message, around);
     }
 
-    /// Tries to read a message that need not be complete.
+    /// Reads a message with only some members, and notes the error, if there is one.
     fn read(&mut self, pointer: &str, alone: Map<String, Json>) {
         if let Err(error) = DynamicFrame::from_json(&Json::Object(alone)) {
             self.note(pointer, error);
@@ -126,7 +124,7 @@ impl Trial<'_> {
         if !payload.is_object() {
             return;
         }
-        // A schema may require any of these members, so the message has all of them.
+        // A schema may require any of these envelope fields, so the message has all of them.
         let metadata =
             json!({ "mid": "0", "seq": 0, "ts": 0, "cid": "0", "aid": "0", "sid": "0", "ttl": 0 });
         around.insert("metadata".into(), metadata);
@@ -149,17 +147,16 @@ impl Trial<'_> {
         };
         let before = self.mistakes.len();
         match value {
-            // Each item of a list is tried in a list of its own.
+            // Each item of a list is tried alone.
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {
-                        // `nth` keeps the item at its index, so that the error names its place in
-                        // the list.
+                        // `nth` puts the item at its index in the list, so that the error names this index.
                         self.value(&child(pointer, at), item, &|item| around(nth(at, item)));
                     }
                 }
             }
-            // `exact_numbers` writes a number as an object with `$num`.
+            // An object with `$num` is a number, as `exact_numbers` writes it.
             Json::Object(object) if !object.contains_key("$num") => {
                 self.container(pointer, value, around);
             }
@@ -187,11 +184,11 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns an object without a mistake that has the keys of this one, with references as their values; `None` if
-    /// there is no such object. Notes the keys that are missing and those that do not belong there.
+    /// Returns a valid object that has the keys of `object`, with references as their values; `None` if there is no
+    /// such object. Notes missing keys as mistakes, and keys that the object must not have.
     ///
-    /// The tag of a union takes no reference, and decides which keys belong to the record. So a key that the error
-    /// names gets its own value before it counts as a mistake.
+    /// The tag of a union cannot be a reference, and the tag decides which keys the record has. So if an error names
+    /// a key, the key first gets its own value back. Only if the error stays is the key a mistake.
     fn hollow(
         &mut self,
         pointer: &str,
@@ -216,7 +213,7 @@ impl Trial<'_> {
                 continue;
             }
             missing += 1;
-            // Adding the key has not changed the error, so no keys can make this object valid.
+            // Adding the key has not changed the error, so adding keys cannot make this object valid.
             if missing > MISSING || hollow.contains_key(&key) {
                 return None;
             }
@@ -229,7 +226,7 @@ impl Trial<'_> {
         Some(hollow)
     }
 
-    /// Returns why a message cannot be encoded.
+    /// Returns the error if a message cannot be encoded.
     fn fault(&self, json: &Json) -> Option<EncodeError> {
         let message = DynamicFrame::from_json(json);
         message.and_then(|message| (self.encode)(&message)).err()
@@ -243,12 +240,12 @@ impl Trial<'_> {
     }
 }
 
-/// A value that fits each type.
+/// Returns a reference, which fits every type.
 fn reference() -> Json {
     json!({ "$ref": "ctx.budget" })
 }
 
-/// Returns a list with a value at this index. References fill the places before it.
+/// Returns a list with a value at this index. All items before the value are references.
 fn nth(at: usize, value: Json) -> Json {
     let before = std::iter::repeat_with(reference).take(at);
     before.chain([value]).collect()

@@ -16,7 +16,7 @@ pub(super) struct Explanation {
     intent: Intent,
     operation: String,
     schema: Option<SchemaRow>,
-    /// The meaning of a control frame, from the registry of the session's own frames.
+    /// The meaning of a control frame of a session, from the registry of these frames.
     session: Option<&'static str>,
     fields: Vec<FieldRow>,
     envelope: Vec<EnvelopeRow>,
@@ -29,7 +29,7 @@ struct SchemaRow {
     name: String,
     version: u64,
     doc: Option<String>,
-    /// The registry's text for this intent and operation.
+    /// The doc of the registry for frames with this intent and operation.
     frame: Option<String>,
 }
 
@@ -38,7 +38,7 @@ struct FieldRow {
     key: String,
     ty: String,
     value: Value<'static>,
-    /// True when the frame leaves the field out.
+    /// Whether the frame leaves the field out, so that the field has its default.
     is_default: bool,
     doc: Option<String>,
 }
@@ -252,7 +252,7 @@ pub(super) fn words_of(code: &str) -> String {
     known.unwrap_or_else(|| "This is not a code of the draft.".to_owned())
 }
 
-/// Shows references as in a frame, and all else as JSON.
+/// Shows a reference as it is in a frame, and any other value as JSON.
 fn shown(value: &Value<'_>) -> String {
     let json = match value {
         Value::Ref(key) => return format!("${key}"),

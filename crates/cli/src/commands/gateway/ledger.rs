@@ -1,4 +1,4 @@
-//! `accp gateway report`, `receipt`, `verify` and `key`: what a ledger says.
+//! `accp gateway report`, `receipt`, `verify` and `key`: reports on a ledger, and its signed receipts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

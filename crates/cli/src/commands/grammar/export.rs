@@ -1,4 +1,4 @@
-//! `accp grammar export`: the grammar of frames that a model may write, for constrained decoding.
+//! `accp grammar export`: writes the grammar of the frames that a model may write, for constrained decoding.
 
 use std::path::PathBuf;
 
@@ -102,7 +102,8 @@ fn text(args: &Args, registry: &Registry) -> Result<String, ExportError> {
     })
 }
 
-/// Sorts errors: a fault of the registry is a fault of the input, other errors are misuse.
+/// Makes the failure for an error. A fault of the registry counts as a fault of the input, and any other error as
+/// misuse.
 pub(in crate::commands) fn failure(error: &ExportError) -> Failure {
     match error {
         ExportError::NoFrames | ExportError::LongToolName { .. } => {

@@ -9,7 +9,7 @@ use super::{Args, FOLDER};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, SHARED};
 
-/// The files of one run.
+/// The files that the arguments name.
 pub(super) struct Own<'a> {
     abnf: &'a Path,
     overrides: Option<&'a Path>,
@@ -84,7 +84,7 @@ impl<'a> Own<'a> {
         Ok(Verdict::Fine)
     }
 
-    /// Returns the command that writes the grammar, as a user types it in the folder of the ABNF.
+    /// Returns the command that writes the grammar, as a user would type it in the folder of the ABNF.
     fn command(&self) -> String {
         let mut command = format!("accp grammar {}", name(self.abnf));
         if let Some(path) = self.overrides {
@@ -107,7 +107,7 @@ impl<'a> Own<'a> {
     }
 }
 
-/// Returns the name of a file, without its folder: a grammar is the same wherever it is made.
+/// Returns the name of a file without its folder, so that a grammar is the same in whichever folder it is made.
 fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()

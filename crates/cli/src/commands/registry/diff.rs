@@ -1,4 +1,4 @@
-//! `accp registry diff`: the changes between two registries, and which of them break a peer.
+//! `accp registry diff`: shows the changes between two registries, and which of them break a peer.
 
 use std::path::PathBuf;
 

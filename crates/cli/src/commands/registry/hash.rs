@@ -1,4 +1,4 @@
-//! `accp registry hash`: the hash with which peers compare registries.
+//! `accp registry hash`: prints the hash with which peers compare registries.
 
 use std::path::PathBuf;
 

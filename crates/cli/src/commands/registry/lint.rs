@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     let mistakes = problems.len();
-    // The changes of a registry with mistakes cannot be known.
+    // If the registry has mistakes, it cannot be compared with the older one.
     if let Some(old) = args.against.as_ref().filter(|_| mistakes == 0) {
         let changes = diff(&load_valid(old)?, &registry);
         let broken = changes
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     for (path, problem) in &mut problems {
-        // A clash of two registries already names the file of the later one.
+        // A problem between two registries already names the file of the later registry.
         problem
             .file
             .get_or_insert_with(|| path.display().to_string());

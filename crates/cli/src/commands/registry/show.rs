@@ -83,7 +83,7 @@ fn neither(what: &str) -> Failure {
     ))
 }
 
-/// A schema as text.
+/// Writes a schema as text for people.
 struct Shown<'s>(&'s Schema);
 
 impl fmt::Display for Shown<'_> {

@@ -36,7 +36,7 @@ impl AdmissionArgs {
         self.tokens.is_some() || self.jwks.is_some()
     }
 
-    /// Reads the files. Returns `None` if everybody may be any agent.
+    /// Reads the files. Returns `None` if no file is given: then everybody may be any agent.
     pub(crate) fn access(&self) -> Result<Option<AnyOf>, Failure> {
         let unusable = |error: AccessFileError| Failure::Input(error.to_string());
         let mut several: Vec<Box<dyn Access>> = Vec::new();

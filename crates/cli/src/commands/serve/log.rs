@@ -54,9 +54,9 @@ impl From<Grade> for Level {
 }
 
 impl LogArgs {
-    /// Starts the log. The events go to `others`, too. When the returned guard is dropped, the log ends.
+    /// Starts the log. The layer `others` gets the events, too. When the returned guard is dropped, the log ends.
     ///
-    /// The hub never waits for stderr: if too many lines wait for a reader, further lines are lost.
+    /// The hub never waits for the reader of stderr: if too many lines wait to be read, further lines are lost.
     pub(crate) fn start(
         &self,
         others: Option<Box<dyn Layer<Registry> + Send + Sync>>,
@@ -83,17 +83,17 @@ impl LogArgs {
         let mut layers = vec![lines.with_filter(shown).boxed()];
         layers.extend(others);
         let log = tracing_subscriber::registry().with(layers);
-        // With --debug, a subscriber is set already, and it writes the frames in words instead.
+        // With --debug, another subscriber is already set. It writes the frames in plain words, and there is no log.
         let _ = tracing::subscriber::set_global_default(log);
         guard
     }
 }
 
-/// The most lines that wait for a reader of stderr.
+/// The most lines that wait for the reader of stderr.
 const LINES: usize = 10_000;
 
-/// Escapes in a line of the log the characters that a terminal would act on. In JSON, a reader gets these characters
-/// back from the escapes. A line of text has no such characters, because [`field`] has escaped them for people.
+/// A writer that escapes characters in the log that could control a terminal. In JSON, a reader turns the escapes
+/// back into these characters. A line of text has no such characters, because [`field`] has already escaped them.
 struct Escaped<W>(W);
 
 impl<W: Write> Write for Escaped<W> {
@@ -123,7 +123,8 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// Writes a field of an event, escaped: its value can neither add a line to the log nor act on a terminal.
+/// Writes a field of an event with escapes, so that its value can neither add a line to the log nor control a
+/// terminal.
 fn field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     let value = format!("{value:?}");
     match field.name() {

@@ -1,4 +1,4 @@
-//! No traces: the command was built without the feature `otel`.
+//! Replaces `traces.rs` if the command is built without the feature `otel`: there are no traces.
 
 use accp_hub::Server;
 use tracing_subscriber::layer::Layer;
@@ -10,7 +10,7 @@ use accp_console::outcome::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct TraceArgs {}
 
-/// No traces.
+/// Sends no traces.
 pub(crate) struct Traces;
 
 impl TraceArgs {

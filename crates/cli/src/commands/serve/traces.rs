@@ -1,4 +1,4 @@
-//! Traces: the spans of the hub, for a collector of OpenTelemetry.
+//! Sends the spans of the hub as traces to a collector of OpenTelemetry.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use tracing_subscriber::registry::Registry;
 
 use accp_console::outcome::Failure;
 
-/// The name of the service, unless `OTEL_SERVICE_NAME` says another.
+/// The name of the service, unless `OTEL_SERVICE_NAME` gives another name.
 const SERVICE: &str = "accp-hub";
-/// How long the collector may take for one batch.
+/// The longest time that the collector may take for one batch.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of an answer of the collector that are read.
+/// The most bytes that are read of an answer from the collector.
 const ANSWER: u64 = 64 * 1024;
 
 /// The options of traces.
@@ -34,12 +34,12 @@ pub(crate) struct TraceArgs {
     otlp: Option<String>,
 }
 
-/// Spans on their way to a collector.
+/// Collects the spans and sends them to a collector; `None` if no collector is named.
 pub(crate) struct Traces(Option<SdkTracerProvider>);
 
 impl TraceArgs {
-    /// Connects to the collector, if there is one. The sampler, the headers and the name of the service are
-    /// those of the variables of OpenTelemetry (`OTEL_...`).
+    /// Prepares sending to the collector, if one is named. The environment variables of OpenTelemetry (`OTEL_...`)
+    /// set the sampler, the headers and the name of the service.
     pub(crate) fn open(&self) -> Result<Traces, Failure> {
         let Some(url) = self.otlp.as_deref().filter(|url| !url.is_empty()) else {
             return Ok(Traces(None));
@@ -91,7 +91,7 @@ impl Traces {
         })
     }
 
-    /// Sends the spans that are left, and waits for a few seconds.
+    /// Sends the remaining spans. Waits only a few seconds for this.
     pub(crate) fn end(self) {
         if let Some(Err(error)) = self.0.map(|provider| provider.shutdown()) {
             tracing::warn!(%error, "the last traces were given up");
@@ -99,7 +99,7 @@ impl Traces {
     }
 }
 
-/// The HTTP client for the exporter. The exporter runs on a thread of its own, so the client may block.
+/// The HTTP client for the exporter of traces. The exporter has its own thread, so the client may block.
 #[derive(Debug)]
 struct Client(ureq::Agent);
 

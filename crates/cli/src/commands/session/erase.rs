@@ -55,7 +55,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
     let (session, rules) = (found.side.session(), Rules::default());
     let options = store_file::options(&found.side, Registry::empty())?;
-    // The name of a host's session names the session. Any other name is that of one side.
+    // If the name is that of a session with its host in this file, the whole session is erased. Any other name stands
+    // for one side.
     let named = args.session.as_deref();
     let plan = if named.is_none_or(|name| found.host && name == session) {
         ErasurePlan::make(&mut store, session, &selection, &options, &rules)
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .print(&describe_erasure(session, &plan, !args.data.dry_run))
 }
 
-/// Opens the file, and keeps other processes out.
+/// Opens the file so that no other process can open it.
 fn alone(args: &Args) -> Result<SqliteStore, Failure> {
     drop(store_file::open(&args.file)?); // for a file that is not a store, this call gives the better error
     SqliteStore::open_alone(&args.file).map_err(|error| match error.kind() {

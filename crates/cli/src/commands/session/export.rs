@@ -1,4 +1,4 @@
-//! `accp session export`: writes a session for programs.
+//! `accp session export`: writes the log and the values of a session for programs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                         opened.side.put_values(value)?;
                     }
                 }
-                // Parts and frames that were refused or dropped need not be readable.
+                // A part, or a frame that was refused or dropped, may be unreadable. That is not a fault.
                 faults += u64::from(message.is_none() && entry.kind.is_relayed());
                 out.record(to_json(&entry, message.as_ref()))?;
             }
@@ -145,7 +145,7 @@ fn to_json(entry: &Entry, message: Option<&DynamicFrame<'_>>) -> Json {
     })
 }
 
-/// Writes all values, and returns how many have no bytes in the file.
+/// Writes all values. Returns the number of values whose bytes are not in the file.
 fn write_values(
     opened: &mut OpenedSession,
     out: &mut Output,
@@ -166,7 +166,8 @@ fn write_values(
         })?;
         missing += u64::from(data.is_none());
         if let Some(redactor) = redactor {
-            // The record has no digest: a short value could be found from its digest by trying.
+            // A redacted record has no digest: somebody could find a short value by trying values until the digest is
+            // the same.
             out.record(json!({
                 "key": format!("cold.{key}"), "length": value.length, "expired": expired,
                 "value": data.map(|value| redactor.value(&value)),

@@ -117,11 +117,11 @@ fn name(id: Option<&str>, path: &Path, number: u64) -> String {
     }
 }
 
-/// Where the sessions are kept after their replay.
+/// Keeps the sessions after their replay.
 struct Destination {
     /// The store in the file. Without a file, each session stays in the memory store of its replay.
     file: Option<SharedStore>,
-    /// The sides that this run has kept.
+    /// The sides that this run has already kept, so that their names are taken.
     taken: BTreeSet<SideId>,
 }
 
@@ -134,8 +134,8 @@ impl Destination {
         })
     }
 
-    /// Keeps a session that was played, and returns its store and its side. If the name of the session is taken, the
-    /// session gets a number. If the file has the session from an earlier run, the file stays as it is.
+    /// Keeps a replayed session, and returns its store and its side. If another session already has the name, the
+    /// session gets a number. If the file already has this session from an earlier run, the file stays as it is.
     fn keep(&mut self, imported: &ImportedSession) -> Result<(SharedStore, SideId), Failure> {
         let (mut played, side) = (imported.store(), imported.side());
         let Some(mut file) = self.file.clone() else {

@@ -76,8 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             date.clone_into(&mut day);
         }
         let time = time.trim_start().trim_end_matches(" UTC");
-        // The words of a frame contain its values, so a redacted frame is shown as its text and not
-        // in words.
+        // A frame in plain words would show its values. So a redacted frame is shown as its redacted text.
         let words = shown(&entry.text).unwrap_or_else(|| twin(&entry.text, registry));
         out.line(format_args!(
             "{:>6}  {time}  {}{words}",
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns a note on the fate of the frame, unless it was simply accepted.
+/// Returns a note on what happened to the frame; an empty note if the frame was accepted and handled.
 fn note(entry: &Entry) -> String {
     match entry.kind {
         _ if entry.is_due() => "(due) ".to_owned(),

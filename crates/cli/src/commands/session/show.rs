@@ -1,4 +1,4 @@
-//! `accp session show`: a summary of one session.
+//! `accp session show`: shows a summary of one session.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -64,15 +64,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Data of a session that is not in its state and has to be read from the store.
+/// Data of a session that is not part of its state, and is read from the store.
 struct SessionDetails {
     checkpoints: Vec<(u64, Checkpoint)>,
     frames: u64,
-    /// The number of frames whose time was over before a handler got them.
+    /// The number of frames that expired before a handler got them.
     lapsed: u64,
-    /// The number of frames to be acknowledged.
+    /// The number of frames in the outbox: the host has not acknowledged them yet.
     outbox: usize,
-    /// The number of keys in cold state, of keys whose bytes are in this file (`here`), and of expired keys.
+    /// The number of values in cold state (`values`), of values whose bytes are in this file (`here`), and of expired
+    /// values (`expired`).
     values: u64,
     here: u64,
     expired: u64,

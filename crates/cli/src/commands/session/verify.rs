@@ -36,7 +36,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// The fault of a file whose erasure was cut short.
+/// The message for a file in which an erasure was started but not completed.
 const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, still has bytes of what was \
                         erased: wait for a hub that is erasing, start a hub on the file, or say the same \
                         `accp session erase` again";
@@ -44,7 +44,7 @@ const UNERASED: &str = "an erasure is not complete, so that the file, and each c
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut file = store_file::open(&args.file)?;
-    // All checks see one state, also while a hub writes to the file.
+    // All checks see the same state of the file, even while a hub writes to it.
     file.hold()?;
     file.check_file()?;
     let all = match &args.session {
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for summary in &all.sound {
         let report = match Report::of(&store, summary, registry.as_ref()) {
             Ok(report) => report,
-            // Damage in one session need not affect the others.
+            // If one session is damaged, the other sessions are still checked.
             Err(Failure::Input(fault)) => Report::fault(fault),
             Err(failure) => return Err(failure),
         };
@@ -86,21 +86,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// The findings in a session.
+/// The findings for one side of a session.
 #[derive(Default)]
 struct Report {
     audit: Audit,
-    /// The result of folding the log again.
+    /// How the log was folded again; `None` if it was not folded.
     refolded: Option<Refolded>,
 }
 
-/// The start of a fold of the log.
+/// How the log was folded again.
 enum Refolded {
-    /// From the first entry. The result was compared with the snapshot of this position.
+    /// From the first entry. The result was compared with the result from the snapshot of this position.
     Against(u64),
     /// From the first entry, because there is no snapshot.
     Whole,
-    /// From the snapshot, because the host has the entries before it, or they were deleted or erased.
+    /// From the snapshot, because the file lacks earlier entries: only the host has them, or they were deleted or
+    /// erased.
     FromSnapshot,
 }
 
@@ -126,8 +127,7 @@ impl Report {
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
             Some(position) if side.is_host() && summary.first == 1 && audit.erased == 0 => {
-                // The log is folded once more without the snapshot. Both folds must give the same
-                // state.
+                // The log is folded a second time, without the snapshot. Both folds must give the same state.
                 let mut alone = stored.clone();
                 alone.snapshot = None;
                 alone.entries = kept.entries(id, 1, usize::MAX)?;

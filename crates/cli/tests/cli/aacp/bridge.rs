@@ -7,8 +7,8 @@ use serde_json::json;
 use super::{HEAD, PRINTED, aacp, codes};
 use crate::cli::accp;
 
-/// Packets whose fields are in unusual orders, with unknown tasks and keys, and with fields without a key, as version
-/// 1.0 allows them.
+/// Unusual packets: with unknown tasks and keys, with fields in other orders, and with fields without a key, which
+/// version 1.0 allows.
 const ODD: &str = "ROLL-BACK|OPS|acme_cost:1:2|aacp:1.1|return:a|order:x\n\
                    fetch|HR|return:a|aacp:1.0||badge\n\
                    SEND|HR|return:a|aacp:1.1|subj:Pay slips, caf\u{e9} 100%|to:|fields:a,,b\n";
@@ -35,7 +35,7 @@ fn packets_become_frames_that_check_accepts_and_come_back() {
     assert_eq!((back.code, back.stdout), (Some(0), packets));
 }
 
-/// Every packet of the draft's workflows becomes a frame and comes back.
+/// Every packet of the draft's workflows becomes a frame, and the frame becomes the same packet again.
 #[test]
 fn workflows_come_back() {
     for (workflow, values) in [
@@ -125,8 +125,8 @@ fn misuse_is_said() {
     }
 }
 
-/// The profile is a registry file like any other: other commands lint it, generate code from it and check frames by
-/// it.
+/// The profile is a normal registry file: the other commands can lint it, generate code from it, and check frames
+/// with it.
 #[test]
 fn the_profile_is_a_registry() {
     let profile = aacp("profile", "");
@@ -145,8 +145,7 @@ fn the_profile_is_a_registry() {
     }
 }
 
-/// A packet may have more items than a frame can hold. Then only this packet is at fault, and the
-/// others are converted.
+/// A packet may have more items than a frame can hold. Then the command reports this packet, and converts the others.
 #[test]
 fn a_packet_that_makes_no_frame_does_not_stop_the_others() {
     let packets = format!("{HEAD}|fields:{}\n{HEAD}\n", ",".repeat(5_000));

@@ -132,7 +132,7 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
         run.code_is(code);
         assert_eq!(run.stdout, "");
         run.stderr_has(says);
-        // With `--format json`, the same error comes as an object.
+        // With `--format json`, the command prints the same error as an object.
         let run = aacp(("encode --format json", args), "");
         run.code_is(code);
         if args.contains("--workflow") {
@@ -202,7 +202,7 @@ fn files_with_a_mistake_are_told_with_the_place() {
         .code_is(2);
 }
 
-/// Comparing every key with all others would take longer than a test may run.
+/// A vocabulary may have very many keys. Comparing every key with all others would take longer than a test may run.
 #[test]
 fn a_large_vocabulary_is_read() {
     let keys: Vec<String> = (0..100_000).map(|key| format!("org_{key}")).collect();
@@ -212,7 +212,7 @@ fn a_large_vocabulary_is_read() {
     assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
 }
 
-/// The command cannot know in advance how much a device or a pipe holds.
+/// A command refuses an input that does not end, although it cannot know the size of a device or a pipe in advance.
 #[test]
 fn a_file_without_an_end_is_refused() {
     for args in [
@@ -228,7 +228,7 @@ fn a_file_without_an_end_is_refused() {
     accp("generate --aacp /dev/zero", "").code_is(1);
 }
 
-/// The export of a registry may be longer than other files that the command reads.
+/// The command imports an export that is longer than the other files that it may read.
 #[test]
 fn a_long_export_is_imported() {
     let long = format!("{{\"version\":1,\"entries\":[]{}}}", " ".repeat(17 << 20));

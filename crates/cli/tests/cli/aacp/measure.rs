@@ -53,10 +53,10 @@ fn aacp_68_refuses_to_pass_over_personal_data_and_shows_none() {
     assert_eq!((told.code, told.stdout.lines().count()), (Some(0), 3));
 }
 
-/// The draft's hops. The tokens of the English are those that its authors counted
-/// (`benchmark/tokenisation_test.py` in the repository of the package aacp). The tokens of the packets are
-/// those of version 1.1, and the last column is the GPT-4o column of its table, in permille of English.
-/// For the fourth hop the authors counted another English text: this one has 45 tokens, and the table is
+/// The hops in the token table of the draft: the English text, the packet, the tokens of each, and the saving. The
+/// authors counted the English texts (`benchmark/tokenisation_test.py` in the repository of the package aacp). The
+/// packets are those of version 1.1. The saving is from the GPT-4o column of the table, in permille of the English
+/// tokens. For the fourth hop the authors counted another English text: the text here has 45 tokens, but the table is
 /// based on 50.
 const HOPS: [(&str, &str, usize, usize, Option<u16>); 4] = [
     (
@@ -97,8 +97,8 @@ const HOPS: [(&str, &str, usize, usize, Option<u16>); 4] = [
     ),
 ];
 
-/// The counts that anyone can repeat: the first three rows of the GPT-4o column, to the digit. The Claude
-/// column has no public tokenizer and is not counted again.
+/// Our counts agree exactly with the first three rows of the GPT-4o column, which everybody can count again. The
+/// tokenizer for the Claude column is not public, so that column is not tested.
 #[test]
 fn aacp_57_accepts_the_column_that_can_be_counted_again() {
     let mut pairs = String::new();
@@ -135,8 +135,8 @@ fn aacp_57_accepts_the_column_that_can_be_counted_again() {
     assert_eq!(format!("{:.0}", saved * 1000.0), "237");
 }
 
-/// If another counter stands in for the model's, the output names it. Figures that are only claimed are
-/// marked.
+/// If the counter is a substitute for the tokenizer of the model, the output says so. Figures that are not counted
+/// but only claimed are marked.
 #[test]
 fn aacp_57_refuses_to_pass_a_substitute_off_as_a_count() {
     let (english, packet, ..) = HOPS[0];
@@ -164,7 +164,7 @@ fn aacp_58_accepts_a_price_for_tokens() {
         .stdout_ends("cost: 0.110000 in English, 0.096000 as packets, 0.014000 saved\n");
 }
 
-/// Without a price there are tokens and no money; no price is built in.
+/// Without --price, the output has only tokens and no costs, because the command has no built-in prices.
 #[test]
 fn aacp_58_refuses_to_know_a_price() {
     let (english, packet, ..) = HOPS[0];
@@ -211,7 +211,7 @@ fn bench_refuses_pairs_that_it_cannot_count() {
     }
 }
 
-/// The table of docs/aacp.md is what the command prints for the pairs of the repository.
+/// The table in docs/aacp.md must be what the command prints for the pairs of the repository.
 #[test]
 fn the_table_in_the_documents_is_counted() {
     let pairs = workspace().join("examples/aacp-pairs.jsonl");
@@ -224,7 +224,7 @@ fn the_table_in_the_documents_is_counted() {
     );
 }
 
-/// Every pointer is reported, even in a field where one is usual.
+/// The command reports every pointer, even in a field that usually has one.
 #[test]
 fn lint_counts_the_tokens_of_every_pointer() {
     let text = "FETCH|HR|return:https://hooks.example.org/hr|aacp:1.1|att:x://y/z\n";

@@ -1,5 +1,5 @@
-//! Bad input: each command says a code, the place and the cure, ends with exit code 2, and leaves all files as
-//! they were.
+//! Tests of bad input: each command prints a code, the place and the cure, ends with exit code 2, and changes no
+//! file.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ const RESUME: &str = "init --participant ada --participant bob --objective x --c
 /// The commands that read protocol.json and the log.
 const ALL: [&str; 7] = [APPEND, NEXT, WAIT, DECLARE, RESUME, "repair", "status"];
 
-/// Checks that an error has a code, a text with a cure, and a place.
+/// Checks that an error has a code, a place, and a message with a cure.
 fn speaks(error: &Json) {
     let text = |key: &str| error[key].as_str().unwrap_or_default();
     let has_place = error["file"].is_string() || error["seq"].is_u64();
@@ -28,7 +28,8 @@ fn speaks(error: &Json) {
     assert!(text("message").len() < 1_000, "{error}");
 }
 
-/// Runs commands that have to be refused, as text and as JSON. Returns the codes of the last one.
+/// Runs commands that must be refused, each with its output as text and as JSON. Returns the error codes of the last
+/// command.
 fn refuse(round: &Round, commands: &[&str]) -> Vec<String> {
     let before = round.files();
     let mut found = Vec::new();
@@ -50,7 +51,7 @@ fn refuse(round: &Round, commands: &[&str]) -> Vec<String> {
     found
 }
 
-/// Checks that all commands refuse a folder, and that this is the first code of `validate`.
+/// Checks that all commands refuse a folder, and that `validate` reports this code first.
 fn is_refused(round: &Round, code: &str) {
     refuse(round, &ALL);
     assert_eq!(refuse(round, &["validate"])[0], code);
@@ -64,11 +65,11 @@ fn a_folder_that_is_missing() {
     assert_eq!(refuse(&round, &["validate"]), ["file-required"; 7]);
     assert_eq!(refuse(&round, &[APPEND]), ["protocol-missing"]);
     assert_eq!(round.0.names(), [""; 0]);
-    // The commands write no file into a folder that is not a round, not even the lock file.
+    // If a folder is not the folder of a collaboration, the commands write no file into it, not even the lock file.
     fs::create_dir(round.0.path("round")).unwrap();
     refuse(&round, &all);
     assert_eq!(fs::read_dir(round.0.path("round")).unwrap().count(), 0);
-    // A file in the place of the folder is refused.
+    // The commands refuse a path that names a file instead of a folder.
     fs::remove_dir(round.0.path("round")).unwrap();
     fs::write(round.0.path("round"), "Mine.").unwrap();
     refuse(&round, &ALL);
@@ -254,7 +255,7 @@ fn names_that_lead_out_and_names_that_are_too_long() {
             [code]
         );
     }
-    // The rules allow this name, but the file system does not take it.
+    // The rules of the protocol allow this long name, but the file system does not.
     let long = "a".repeat(300) + ".md";
     let object = round.json(["declare", "--supporting", &long, "--type", "adr"], 2);
     assert_eq!(codes(&object), ["unwritable"]);

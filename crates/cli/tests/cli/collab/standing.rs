@@ -80,7 +80,7 @@ fn next_says_what_to_do_and_whom_it_waits_for() {
         text,
         format!("next action: draft the primary deliverable papers/adr.md.\n{command}")
     );
-    // The suggested command works.
+    // The command that `next` suggests must work.
     let typed = command
         .replacen("accp collab ", "", 1)
         .replace("--folder round ", "");
@@ -111,7 +111,7 @@ fn wait_says_why_it_returns_and_when_it_gives_up() {
     assert_eq!(wait("ada", "", 0), ready);
     let late = json!({ "ready": false, "reason": "timeout", "waiting_for": ["ada"] });
     assert_eq!(wait("bob", "--timeout 0.01 --interval 1", 1), late);
-    // The progress is not on stdout.
+    // The progress is printed on stderr, not on stdout.
     let run = round.run("wait --participant bob --timeout 0.01");
     assert_eq!((run.code, &run.stdout[..]), (Some(1), ""));
     assert_eq!(run.stderr, "waiting for ada\ntimeout: waiting for ada\n");

@@ -1,4 +1,5 @@
-//! Bad input for `accp context`: an error names the place and the cure, no list comes out, and no file changes.
+//! Tests of bad input for `accp context`: the error names the place and the cure, the command prints no list, and no
+//! file changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +10,10 @@ use serde_json::{Value as Json, json};
 use super::messages;
 use crate::cli::{Folder, Run, Words, accp, finish};
 
-/// A longer input is refused.
+/// The greatest length of an input that the command accepts.
 const MOST: u64 = 64 << 20;
 
-/// Returns all files and folders below a folder, without those that SQLite may write whenever somebody reads.
+/// Returns all files and folders below a folder, except the files that SQLite may change when somebody only reads.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -36,7 +37,7 @@ fn refused(run: &Run, code: i32, parts: &[&str]) {
     }
 }
 
-/// Returns a folder with a session `trip` that has compressed a conversation, and the list that came out.
+/// Returns a folder with a session `trip` that has compressed a conversation, and the compressed list.
 fn begun() -> (Folder, Json) {
     let folder = Folder::with(&[("good.json", &messages().to_string())]);
     let run = compress(&folder, "good.json");
@@ -46,7 +47,7 @@ fn begun() -> (Folder, Json) {
     (folder, list)
 }
 
-/// Compresses in a window in which a tier acts.
+/// Compresses with a window so small that a tier acts.
 fn compress(folder: &Folder, more: impl Words) -> Run {
     compress_at(folder, "root", ("--window 12000", more))
 }
@@ -67,7 +68,7 @@ fn refused_everywhere(bytes: &[u8], parts: &[&str]) {
         assert_eq!(tree(folder.0.path()), before, "{}", run.stderr);
     }
     assert!(!fresh.path("root").exists());
-    // The session continues as if the bad input had never been given.
+    // After the bad input, the session gives the same list as before.
     assert_eq!(compress(&begun, "good.json").json(), [list]);
 }
 
@@ -161,7 +162,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
         2,
         &["give a larger window"],
     );
-    // A window that is too small for a session does not change the session.
+    // If the window is too small for a session, the command changes nothing in the session.
     let (folder, _) = begun();
     let before = tree(folder.0.path());
     refused(
@@ -175,7 +176,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
 #[test]
 fn an_input_of_a_hundred_megabytes_is_refused_before_it_is_read() {
     let folder = Folder::with(&[]);
-    // The file is sparse: its bytes take no room on the disk.
+    // The file is sparse, so it takes no space on the disk.
     let file = fs::File::create(folder.path("bad.json")).unwrap();
     file.set_len(100 << 20).unwrap();
     let cure = "give the last list that came out, with what was said since, in place of the whole conversation";
@@ -305,7 +306,7 @@ fn a_root_of_another_program_is_refused() {
     assert_eq!(tree(folder.0.path()), before);
     fs::write(&cold, sound).unwrap();
     compress(&folder, "good.json").code_is(0);
-    // The session would begin a file whose path the user has taken already.
+    // The session would have to make a file at this path, but the user already has a file there.
     let talk = (0..80).map(|at| json!({ "role": "user", "content": format!("Crate {at} holds lamps, ropes and maps of the coast.") }));
     let talk: Vec<_> = talk.collect();
     let other = Folder::with(&[("good.json", &Json::from(talk).to_string())]);
@@ -326,7 +327,8 @@ fn a_disk_that_is_full_costs_no_list() {
     let mut failed = 0;
     for blocks in [1, 8, 64, 128, 160, 100_000] {
         let folder = Folder::with(&[("good.json", &messages().to_string())]);
-        // No file may grow beyond this number of 512-byte blocks. The trap keeps the signal from ending the process.
+        // `ulimit` limits the size of files to this number of 512-byte blocks. The trap prevents the signal for a too
+        // large file from ending the process.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
         let mut limited = std::process::Command::new("sh");
         limited.current_dir(folder.path("."));
@@ -345,7 +347,7 @@ fn a_disk_that_is_full_costs_no_list() {
     assert!((2..6).contains(&failed), "{failed}");
 }
 
-/// Returns a list without the times in the names of its files.
+/// Returns a list as text, without the times in the names of its files.
 fn without_times(list: &Json) -> String {
     let text = list.to_string();
     let mut parts = text.split("cache/offloaded/");

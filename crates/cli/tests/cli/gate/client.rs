@@ -1,5 +1,5 @@
-//! A client of HTTP for the tests of the gate. It sees each byte, can leave a request open, and knows whether an
-//! answer has come to its end.
+//! An HTTP client for the tests of the gate. The client gets each byte, can leave a request open, and knows whether
+//! an answer is complete.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-/// How long a test waits for something before it fails.
+/// The longest time that a test waits before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Client {
@@ -17,7 +17,7 @@ pub(super) struct Client {
     token: Option<String>,
 }
 
-/// An answer that is read as it comes.
+/// An open request whose answer is read as it arrives.
 pub(super) struct Open {
     stream: TcpStream,
     read: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) head: String,
     pub(super) body: String,
-    /// Whether the body has come to its end.
+    /// Whether the whole body has arrived.
     pub(super) is_whole: bool,
 }
 
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// Makes a request, and reads its answer to the end. The hub closes the connection after it.
+    /// Makes a request, and reads its answer to the end. The hub closes the connection after the answer.
     pub(super) fn ask(
         &self,
         method: &str,
@@ -155,7 +155,7 @@ pub(super) const MCP: [(&str, &str); 2] = [
 pub(super) const A2A: [(&str, &str); 2] =
     [("content-type", "application/json"), ("a2a-version", "1.0")];
 
-/// A message of A2A, with one text.
+/// Returns the params for an A2A message with one text.
 pub(super) fn message(id: &str, text: &str) -> Json {
     json!({ "message": {
         "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text, "mediaType": "text/plain" }],
@@ -167,7 +167,7 @@ impl Open {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// Reads until this text has come.
+    /// Reads until this text has arrived.
     pub(super) fn until(&mut self, text: &str) {
         self.until_all(text, 1);
     }
@@ -198,7 +198,7 @@ impl Open {
         let mut bytes = [0; 4096];
         let count = loop {
             match self.stream.read(&mut bytes) {
-                // A child that ends interrupts a read that has a limit of time.
+                // When a child process ends, it interrupts a read that has a time limit.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 read => break read.expect("the hub answers in time"),
             }
@@ -218,8 +218,8 @@ impl Open {
         length.is_some_and(|length| length.parse() == Ok(body.len()))
     }
 
-    /// Reads to the end of an answer that says its length, or of the connection. The hub keeps a connection open
-    /// for some time after an answer that was whole.
+    /// Reads to the end of the answer, if the answer states its length, and otherwise to the end of the connection.
+    /// After a complete answer, the hub keeps the connection open for some time.
     pub(super) fn finish(mut self) -> Answer {
         while !self.has_its_length() && self.more() {}
         let text = String::from_utf8_lossy(&self.read).into_owned();
@@ -240,7 +240,7 @@ impl Open {
     }
 }
 
-/// Joins the chunks of a body. Also returns whether the last chunk has come.
+/// Joins the chunks of a body. Also returns whether the last chunk has arrived.
 fn unchunked(mut rest: &str) -> (String, bool) {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {

@@ -1,4 +1,5 @@
-//! Tests of answers that end early, and of the errors of a hub whose store, memory or stderr is in trouble.
+//! Tests of answers that end early, and of a hub that cannot use its store, has little memory, or whose stderr nobody
+//! reads.
 
 use std::fs;
 
@@ -24,7 +25,7 @@ fn fill(client: &Client) {
     }
 }
 
-/// Reads the log until it has this text, and returns it.
+/// Reads the log again and again until it contains this text, and returns the log.
 fn until_the_log_has(client: &Client, text: &str) -> String {
     let read = |_| client.get("/accp/v1/sessions/lunch/frames").body;
     let mut logs = (0..100_000).map(read);
@@ -41,7 +42,7 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
         let path = "/accp/v1/sessions/lunch/frames";
         let mut reading = client.open("GET", path, &[("accept", kind)], b"");
         reading.until("req:plan");
-        // The client does not read on until the hub has begun to end.
+        // The client reads the rest only after the hub has begun to end.
         let (process, url) = (hub.process, hub.url);
         let ending = std::thread::spawn(move || process.stop());
         let host = url.trim_start_matches("http://");
@@ -53,7 +54,7 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
     }
 }
 
-/// Nobody answers these requests. Each client learns from the hub that ends what stands.
+/// No agent answers these requests. When the hub ends, it sends each client an answer.
 #[test]
 fn requests_that_wait_are_answered_when_their_hub_ends() {
     let hub = TestHub::start("--memory");
@@ -183,7 +184,8 @@ frames_per_second = 10000
     );
     let [dev, cook] = [DEV, COOK].map(|token| hub.client_of(token));
     let kind = ("content-type", "application/accp");
-    // Each request sends half of its body. The hub has room for two of them, in whichever order they arrive.
+    // Each request sends only a part of its body. The hub has room for two of the bodies, so it refuses one of the
+    // three requests.
     let headers = [kind, ("content-length", "4000")];
     let open = |_| dev.open("POST", "/accp/v1/frames", &headers, &[b'x'; 2400]);
     let mut held: Vec<_> = (0..3).map(open).collect();
@@ -222,7 +224,8 @@ frames_per_second = 10000
 fn a_hub_whose_log_nobody_reads_goes_on() {
     let hub = TestHub::start("--memory --log-level debug");
     let client = hub.client();
-    // For each frame the hub writes at least one line to its stderr, and a pipe holds 64 KiB.
+    // For each frame the hub writes at least one line to its stderr. Nobody reads this pipe, and it holds only 64
+    // KiB.
     for n in 1..=1_000 {
         let plan = frame("@dev>req:plan{}", &format!("dea101{n:06}"), n, "sid:lunch");
         let posted = client.post_frame(&plan);
@@ -232,7 +235,8 @@ fn a_hub_whose_log_nobody_reads_goes_on() {
     assert_eq!(hub.process.stop().0, Some(0));
 }
 
-/// The hub starts from its snapshot, which holds the ids of the frames before it.
+/// A hub that was killed starts again from its snapshot. The snapshot holds the ids of earlier frames, so the hub
+/// recognises frames that are sent again.
 #[test]
 fn a_hub_that_was_killed_takes_no_frame_of_a_long_log_again() {
     const REGISTRY: &str = r#"{ "schemas": { "menu": { "code": "MN", "fields": ["dish"],

@@ -1,4 +1,4 @@
-//! Tests of the limits of a caller, over all protocols together (`docs/limits.md`).
+//! Tests of the limits for a caller, which hold for all protocols together (`docs/limits.md`).
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn one_rate_holds_for_all_protocols() {
         many > 40 && fine > 0,
         "{fine} came through, {many} were too many"
     );
-    // Another agent has its own rate, and so has an agent of the same name in another session.
+    // The limit counts each agent separately, also an agent with the same name in another session.
     assert_ne!(client.initialize("/mcp/lunch/cook").status, 429);
     assert_ne!(client.initialize("/mcp/dinner/dev").status, 429);
 }
@@ -78,8 +78,7 @@ fn bytes_are_counted_for_all_protocols() {
             answer.status
         })
         .collect();
-    // A request that is larger than the whole limit comes through once, and uses up the whole
-    // limit.
+    // The hub accepts a request that is larger than the whole limit only once, and this request uses up the limit.
     assert_ne!(statuses[0], 429, "{statuses:?}");
     let many = statuses.iter().filter(|status| **status == 429);
     assert!(many.count() > 10, "{statuses:?}");
@@ -163,14 +162,15 @@ fn new_sessions_are_counted_for_each_token() {
     let sessions = dev.get("/accp/v1/sessions").body;
     let count = sessions.matches("\"session\"").count();
     assert!((6..20).contains(&count), "{count} have begun: {told:?}");
-    // A session that has begun goes on, and another token can begin a session.
+    // The limit does not affect a session that has already begun, and another token can still begin a session.
     let next = frame("@dev>req:plan{}", "abc101000002", 2, "sid:s0");
     assert_eq!(dev.post_frame(&next).status, 200);
     let other = frame("@cook>req:plan{}", "abc102000001", 1, "sid:other");
     assert_eq!(cook.post_frame(&other).status, 200);
 }
 
-/// Each protocol tells the limit as what it is, with its code and the time after which a session may begin.
+/// In each protocol, the error says that this is a limit, with the code for it and the time to wait before a new
+/// session.
 #[test]
 fn the_limit_on_new_sessions_is_told_as_a_limit() {
     let any = [("secret-1", "dev", "*")];
@@ -238,7 +238,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     ] {
         assert!(refused.body.contains("as many members"), "{refused:?}");
     }
-    // The members of the full session go on, and another session has room.
+    // The members of the full session can go on, and another session still has room.
     assert!(
         client
             .initialize("/mcp/lunch/b")
@@ -250,7 +250,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     assert_eq!(state.body.matches("\"number\"").count(), 4, "{state:?}");
 }
 
-/// Puts a value of `length` bytes under the first key of an agent. Returns the path of the value.
+/// Puts a value of `length` bytes under the first key of the agent `dev`. Returns the path of the value.
 fn put(client: &Client, length: usize) -> String {
     let value = format!("\"{}", "x".repeat(length - 1));
     let digest = accp_registry::Hash::of(value.as_bytes());
@@ -267,7 +267,7 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
     let dev = hub.client_of(DEV);
     let value = put(&dev, 7 << 20);
-    // The client does not read these answers to the end, so they stay under way.
+    // The client does not read these answers to their end, so they still count as open.
     let unread: Vec<_> = (0..3)
         .map(|_| {
             let mut answer = dev.open("GET", &value, &[], b"");
@@ -277,7 +277,7 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
         .collect();
     let refused = dev.get(&value);
     assert_eq!(refused.status, 429, "{}", refused.head);
-    // The hub also ends these answers when their token is withdrawn.
+    // When their token is withdrawn, the hub ends the open answers.
     write_tokens(hub.folder.path(), &[COOK]);
     let cook = hub.client_of(COOK);
     let is_over = || {

@@ -1,4 +1,4 @@
-//! Models that speak MCP: what their calls, sessions and agents cost, and when each of them ends.
+//! Tests of models that use MCP: what their calls, MCP sessions and agents cost, and when each of these ends.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use super::stored::content;
 use super::{COOK, DEV, GUEST, TestHub, frame, write_tokens};
 
 const PLACE: &str = "/mcp/lunch/dev";
-/// The revision of MCP that has no sessions.
+/// The revision of MCP without sessions.
 const STATELESS: &str = "2026-07-28";
 const UPDATED: &str = "notifications/resources/updated";
 
@@ -33,7 +33,7 @@ fn open_tool(client: &Client, session: &str, id: u64, name: &str, arguments: &Js
     client.open("POST", PLACE, &headers, call.to_string().as_bytes())
 }
 
-/// Opens a request by the revision without sessions.
+/// Sends a request of the revision without sessions, and leaves it open.
 fn open_stateless(client: &Client, path: &str, method: &str, params: &Json) -> Open {
     let mut params = params.clone();
     params["_meta"] = json!({
@@ -57,7 +57,7 @@ fn stateless(client: &Client, path: &str, method: &str, params: &Json) -> Answer
     open_stateless(client, path, method, params).finish()
 }
 
-/// Asks again until an answer has this status.
+/// Asks again and again until an answer has this status.
 fn until(status: u16, mut ask: impl FnMut() -> Answer) {
     let mut answers = (0..100_000).map(|_| ask().status);
     assert!(
@@ -126,12 +126,12 @@ fn a_call_that_its_client_has_left_counts_as_open() {
     };
     let begun = (1..20).filter(|id| leave(*id)).count();
     assert!((1..=3).contains(&begun), "{begun} calls are open");
-    // The first frame ends the open calls.
+    // This frame ends the open calls, because they wait for a frame.
     assert_eq!(cook.post_frame(&plan("cook", "x", 1)).status, 200);
     until(200, || dev.get("/accp/v1/sessions/lunch/state"));
 }
 
-/// A client that was away when its question was answered gets the answer from `accp_receive`.
+/// If a client was away when its question was answered, it gets the answer from `accp_receive` later.
 #[test]
 fn an_answer_whose_client_was_away_is_given_again() {
     let hub = TestHub::start("--memory");
@@ -187,7 +187,7 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
     for ended in [with_session.finish(), without.finish()] {
         assert!(ended.body.contains("E5001"), "{ended:?}");
     }
-    // The third question times out last. Then the time of the first two is over, too.
+    // This question times out last. By then, the time of the first two questions is over, too.
     let call = tool("accp_ask", &asks("three", 6));
     let asked = stateless(&cook, "/mcp/lunch/cook", "tools/call", &call);
     assert!(asked.body.contains("E3001"), "{asked:?}");
@@ -366,7 +366,7 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert!(told.body.contains("opened anew"), "{told:?}");
 }
 
-/// Waits until `count` notices of a change have arrived.
+/// Waits until `count` notifications of a change have arrived.
 fn until_updates(events: &mut Open, count: usize) {
     events.until_all(UPDATED, count);
 }
@@ -386,7 +386,8 @@ fn sessions_of_mcp_that_have_ended_are_not_counted() {
     assert_eq!(listed.status, 200, "{listed:?}");
 }
 
-/// The client ends its MCP session while its question waits, so the next session gets the answer.
+/// The client ends its MCP session while its question has no answer yet. Then the next MCP session of the agent gets
+/// the answer.
 #[test]
 fn an_answer_after_the_end_of_an_mcp_session_is_still_due() {
     let hub = TestHub::start("--memory");
@@ -423,7 +424,7 @@ fn an_answer_after_the_end_of_an_mcp_session_is_still_due() {
     assert!(received.body.contains("soup"), "{received:?}");
 }
 
-/// Begins a session of MCP under another name of the hub. Returns the first line of the answer.
+/// Begins a session of MCP with another name of the hub in the header `host`. Returns the first line of the answer.
 fn begin_at(url: &str, host: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -474,7 +475,8 @@ fn a_listener_hears_of_a_change_once_for_each_resource() {
     let wanted = json!({ "notifications": { "resourceSubscriptions": uris } });
     let mut listens = open_stateless(&dev, PLACE, "subscriptions/listen", &wanted);
     listens.until("acknowledged");
-    // The hub opens the agent before it follows the agent's log.
+    // First the hub opens the agent, and only then it follows the agent's log. The test waits for the first step
+    // here.
     let joined = || {
         cook.get("/accp/v1/sessions/lunch/frames")
             .body

@@ -17,8 +17,8 @@ pub(super) fn content(file: &Path) -> String {
     all
 }
 
-/// Returns the names of the sides of a store, and the logs of its hosts. The entries of agents are left out: an agent
-/// records later what it has handled, so its side changes although nobody sends a frame.
+/// Returns the names of the sides in a store, and the logs of its hosts. Leaves out the entries of agents: an agent
+/// may record later which frames it has handled, so its side can change although nobody sends a frame.
 pub(super) fn logs(file: &Path) -> String {
     let mut store = SqliteStore::open(file).unwrap();
     let mut all = String::new();

@@ -6,7 +6,7 @@ use super::client::{A2A, Answer, Client, Open, message};
 use super::stored::content;
 use super::{COOK, DEV, GUEST, TestHub, frame, write_tokens};
 
-/// Returns a message whose sender does not wait for the task.
+/// Returns the params for a message whose sender does not wait for the end of the task.
 fn told(id: &str, text: &str) -> Json {
     let mut told = message(id, text);
     told["configuration"] = json!({ "returnImmediately": true });
@@ -19,7 +19,7 @@ fn lets_in(client: &Client) {
     assert_eq!(client.post_frame(&ping).status, 200);
 }
 
-/// A message of one frame.
+/// Returns the params for a message whose only part is a frame.
 fn framed(text: &str) -> Json {
     let mut framed = told("m", text);
     framed["message"]["parts"][0]["mediaType"] = json!("application/accp");
@@ -69,7 +69,7 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
     assert_eq!(many.body.matches("$cold.k100_1").count(), 4_000);
     let few = get("abc101000002");
     assert_eq!(few.body.matches(&long).count(), 3);
-    // All tasks of one answer to `ListTasks` share one bound, which has room for three and a half
+    // All tasks in one answer to `ListTasks` share one limit for values. The limit is enough for three and a half
     // tasks.
     for number in 3..9 {
         lists(&format!("abc10100000{number}"), number, 2);
@@ -127,7 +127,7 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
         let says = ended.body.contains("\"error\"") && ended.body.contains("SubscribeToTask");
         assert!(says, "{what}: {ended:?}");
     }
-    // The task itself goes on, so the client can subscribe to it again.
+    // The task itself has not ended, so the client can subscribe to the task again.
     let mut again = call(&client, path, "SubscribeToTask", &json!({ "id": id }));
     again.until("\"task\"");
     // Opening the agent elsewhere does not interrupt the clients that follow its tasks.
@@ -188,7 +188,7 @@ fn a_message_that_comes_many_times_at_once_is_one_request() {
     }
 }
 
-/// Calls that write nothing: they are refused, or only read.
+/// Returns calls that must not write anything: the hub refuses them, or they only read.
 fn harmless() -> Vec<(&'static str, Json)> {
     let mut elsewhere = told("m", "hello");
     elsewhere["message"]["contextId"] = json!("dinner");
@@ -223,8 +223,8 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     let before = content(&file);
-    // Three agents: one that no client has used, one that joined by POST, and one of a session that has not
-    // begun.
+    // The three paths are for an agent that no client has used, an agent that joined by POST, and an agent of a
+    // session that does not exist yet.
     for path in ["/a2a/lunch/new", "/a2a/lunch/eve", "/a2a/nowhere/new"] {
         for (method, params) in harmless() {
             let answer = client.a2a(path, method, &params);
@@ -234,7 +234,7 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     }
     let listed = client.a2a("/a2a/lunch/eve", "ListTasks", &json!({}));
     assert!(listed.body.contains("abc101000001"), "{listed:?}");
-    // An agent that has a WebSocket keeps it.
+    // The calls do not close the WebSocket of an agent.
     let mut socket = greet(&client);
     for (method, params) in harmless() {
         client.a2a("/a2a/lunch/dev", method, &params);
@@ -243,7 +243,7 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     socket.until("@hub>pong:link{}");
 }
 
-/// Opens a socket as `dev`, and waits until it is in the session.
+/// Opens a WebSocket as `dev`, and waits until the agent is in the session.
 fn greet(client: &Client) -> Open {
     let upgrade = [
         ("connection", "upgrade"),

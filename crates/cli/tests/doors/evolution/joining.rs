@@ -3,8 +3,9 @@
 use super::Age::{New, Old};
 use super::{Hub, Program};
 
-/// When an agent joins, the hub logs the differences between the two registries that break a reader, but not mere additions. The state
-/// of the session shows them, too. With `--strict-registry` the hub still serves an agent that has the same registry, and refuses others.
+/// When an agent joins with another registry, the hub logs the differences that break a reader, but not additions.
+/// The state of the session shows these differences, too. With `--strict-registry`, the hub refuses such an agent,
+/// but still serves an agent that has the same registry.
 #[test]
 fn a_hub_says_what_breaks_at_joining() {
     for strict in ["", "--strict-registry"] {

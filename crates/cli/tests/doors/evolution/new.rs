@@ -1,4 +1,4 @@
-//! The new registry, and the program with its types.
+//! The types of the new registry, and the program that is built with them.
 
 #[path = "program.rs"]
 pub(crate) mod program;

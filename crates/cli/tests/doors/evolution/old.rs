@@ -1,4 +1,4 @@
-//! The old registry, and the program with its types.
+//! The types of the old registry, and the program that is built with them.
 
 #[path = "program.rs"]
 pub(crate) mod program;
@@ -7,7 +7,7 @@ mod types;
 
 use accp_frame::{AccpFrame, Map};
 
-/// A level, for a program that expects newer peers.
+/// A level, in a program that keeps values which only newer peers know.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = accp_frame)]
 pub(super) enum Level {
@@ -17,7 +17,7 @@ pub(super) enum Level {
     Other(String),
 }
 
-/// A payment, for a program that expects newer peers.
+/// A payment, in a program that keeps variants which only newer peers know.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = accp_frame)]
 #[accp(registry = "tests/doors/evolution/old/registry.json", schema = "PM")]

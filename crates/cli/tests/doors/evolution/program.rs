@@ -1,5 +1,5 @@
-//! The program that the tests of docs/evolution.md run. It is built twice, with the types of an old registry and with
-//! those of a new one.
+//! The program that the tests of docs/evolution.md run. The program is built twice, with the types of an old registry
+//! and with those of a new one.
 
 use accp_client::{Agent, Error};
 use accp_frame::{DynamicFrame, Envelope, Frame, Registry, Typed};
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::types::{AnyFrame, REGISTRY_JSON};
 
-/// Connects an agent with a store of its own, which prints each frame that it handles.
+/// Connects an agent with its own store. The agent prints each frame that it handles.
 ///
 /// # Errors
 /// As [`Agent::connect`] says.
@@ -38,7 +38,7 @@ pub(crate) async fn connect(address: String, name: &str) -> Result<Agent, Error>
     Ok(agent)
 }
 
-/// Reads a text and writes the frame again, as the program's types hold it.
+/// Reads a frame into the program's types, and writes it again from them.
 pub(crate) fn written(text: &str) -> String {
     Typed::<AnyFrame>::decode(text).unwrap().encode().unwrap()
 }
@@ -56,8 +56,8 @@ pub(crate) fn read(text: &str) -> Json {
     }
 }
 
-/// Returns the content of a typed frame: its fields, with their defaults, and the names of the fields that it has
-/// dropped.
+/// Returns the content of a typed frame: the fields that it holds, with their defaults (`held`), and the names of the
+/// fields that were dropped when it was read (`dropped`).
 fn said(typed: &Typed<'_, AnyFrame>) -> Json {
     let agent = AgentId::new("me").unwrap();
     let frame = Typed::new(agent, typed.frame.clone(), Envelope::default());
@@ -66,7 +66,7 @@ fn said(typed: &Typed<'_, AnyFrame>) -> Json {
     let held = if let Ok(frame) = DynamicFrame::decode(&text, &registry) {
         frame.to_json()["payload"].clone()
     } else {
-        // The registry does not know a value of an open type.
+        // If the registry does not know a value that an open type has kept, the frame is read without the registry.
         let (start, _) = text.rsplit_once("|schema:").unwrap();
         let frame = format!("{start}}}");
         let frame = DynamicFrame::decode(&frame, &Registry::empty()).unwrap();

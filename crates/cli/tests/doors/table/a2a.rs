@@ -1,4 +1,4 @@
-//! The door of A2A: a client with the protocol's types for Rust.
+//! The door of A2A: a client that uses the official Rust types of the protocol.
 
 use a2a::{
     JsonRpcResponse, Message, Part, Role, SendMessageConfiguration, SendMessageRequest,
@@ -9,14 +9,14 @@ use serde_json::{Value as Json, json};
 use super::command::{at_work, data, frame, params};
 use super::{ByHand, Door, Late, Setup};
 
-/// A client that sends a frame as the part of a message.
+/// A client that sends each frame as a part of an A2A message.
 pub(super) struct A2a(tokio::runtime::Runtime);
 
 /// The media type of frames.
 const ACCP: &str = "application/accp";
 
 impl A2a {
-    /// Sends a frame. With `waits`, it waits until the task has ended.
+    /// Sends a frame, and returns the task. With `waits`, the hub answers only when the task has ended.
     fn run(&self, setup: &Setup, frame: &str, waits: bool) -> Result<Task, String> {
         let part = Part::text(frame).with_media_type(ACCP);
         let request = SendMessageRequest {
@@ -78,10 +78,10 @@ impl A2a {
 }
 
 impl Door for A2a {
-    /// About the size of the largest frame, because A2A cannot send a value outside of its frame.
+    /// This is about the size of the largest frame. Over A2A, a client cannot send a value outside of its frame.
     const MOST: usize = 30_000;
 
-    /// A client can only begin a task with a `req`, and cannot send `esc` and `comp`.
+    /// A client can only send a `req`, which begins a task. It cannot send `esc` and `comp`.
     const TRIGGERS: &[&str] = &["hot"];
 
     fn open(_: &Setup) -> Self {

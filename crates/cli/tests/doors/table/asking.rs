@@ -1,4 +1,5 @@
-//! Questions whose answers come in pieces, and questions that are cancelled.
+//! Helpers for the doors with `accp_client`: questions whose answers come in pieces, and questions that are
+//! cancelled.
 
 use std::future::IntoFuture as _;
 use std::pin::pin;
@@ -9,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::lab::NoteDone;
 
-/// Asks, and returns the data of the pieces before the answer.
+/// Asks a question, and returns the data of the pieces that come before the answer.
 pub(super) async fn pieces(asking: Ask<NoteDone<'static>>) -> Result<Json, Error> {
     let mut answer = asking.pieces::<InferStream<'static>>();
     let mut data = Vec::new();
@@ -20,7 +21,7 @@ pub(super) async fn pieces(asking: Ask<NoteDone<'static>>) -> Result<Json, Error
     Ok(data.into())
 }
 
-/// Asks, and cancels the question once `lab` works on it.
+/// Asks a question, and cancels it when `lab` has begun to work on it.
 pub(super) async fn cancel(agent: &Agent, asking: Ask<NoteDone<'static>>) -> Result<Json, Error> {
     let mut asking = pin!(asking.cancelling().into_future());
     let mut frames = agent.frames(1);

@@ -8,7 +8,7 @@ use crate::doors::REGISTRY;
 use crate::doors::answers::within;
 use crate::doors::http;
 
-/// Runs the command once for each frame.
+/// A door that runs the command once for each frame.
 pub(super) struct Command;
 
 /// Returns a message as a frame of the agent `dev` without metadata, as a person would write it.
@@ -21,8 +21,8 @@ pub(super) fn frame(message: &Json) -> String {
         inline: true,
         ..EncodeOptions::default()
     };
-    // If the registry forbids the frame, the frame is written without the registry, so that the hub
-    // can refuse it.
+    // If the frame does not fit the registry, the test encodes it without the registry, so that the hub can refuse
+    // it.
     let text = message.encode_with(&registry, options());
     text.unwrap_or_else(|_| {
         let code = message.schema.take().unwrap();
@@ -35,7 +35,7 @@ pub(super) fn registry() -> Registry {
     Registry::from_json(REGISTRY).unwrap().with_profiles()
 }
 
-/// Returns the params of a frame, each reference with its value as the hub gives it.
+/// Returns the params of a frame. References are replaced by the values that the hub gives for them.
 pub(super) fn params(setup: &Setup, text: &str) -> Result<Json, String> {
     let message = DynamicFrame::decode(text, &registry()).unwrap();
     if message.intent.as_str() == "fail" {
@@ -53,7 +53,7 @@ pub(super) fn params(setup: &Setup, text: &str) -> Result<Json, String> {
     Ok(params)
 }
 
-/// Returns the data of the pieces among some lines.
+/// Finds the pieces of a stream among the lines, and returns their data.
 pub(super) fn data(lines: &str) -> Vec<String> {
     let frames = lines
         .lines()
@@ -68,7 +68,7 @@ pub(super) fn data(lines: &str) -> Vec<String> {
     data.collect()
 }
 
-/// Waits until `lab` is at work.
+/// Waits until `lab` has begun to work on a question.
 pub(super) fn at_work(setup: &Setup) {
     let works = |frame: &String| frame.starts_with("@lab>wait:note");
     let patience = std::time::Duration::from_secs(20);
@@ -85,7 +85,7 @@ impl Command {
 }
 
 impl Door for Command {
-    /// The length that an argument of a command may have.
+    /// The greatest length of a text in an argument of a command.
     const MOST: usize = 30_000;
 
     fn open(_: &Setup) -> Self {
@@ -98,7 +98,7 @@ impl Door for Command {
 
     fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String> {
         let said = Self::run(setup, "ask", &frame(message))?;
-        // A line about a value that is too long for its frame may follow the answer.
+        // After the answer, the command may print a line about a value that was too long for the frame.
         let mut lines = said.lines().rev();
         params(setup, lines.find(|line| line.starts_with('@')).unwrap())
     }

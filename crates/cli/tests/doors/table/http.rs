@@ -1,4 +1,4 @@
-//! The door of HTTP: requests as curl makes them.
+//! The door of HTTP: requests as a program such as curl makes them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,19 +11,19 @@ use super::command::{at_work, data, frame, params};
 use super::{ByHand, Door, Late, Setup};
 use crate::doors::http::request;
 
-/// A client that writes frames itself, and numbers them.
+/// A client that writes and numbers its frames itself.
 pub(super) struct Http {
     /// The next `seq`.
     next: u64,
-    /// The number of values that were put.
+    /// The number of values that this client has put.
     puts: u64,
 }
 
-/// The most bytes of a value in the frame itself.
+/// The most bytes of a value that the client sends inside the frame.
 const SHORT: usize = 40_000;
 
 impl Http {
-    /// Sends a frame without metadata, and returns the frames that answer.
+    /// Adds metadata to a frame and sends it. Returns the frames with which the hub answers.
     fn post(&mut self, setup: &Setup, text: &str, prefer: &str) -> Result<String, String> {
         self.post_with(setup, text, prefer, "")
     }
@@ -57,7 +57,7 @@ impl Http {
                     self.next += 1;
                     return Ok(said);
                 }
-                // The hub names the number that it expects.
+                // The error names the number that the hub expects. The client sends the frame again with that number.
                 (400, Some(due)) if said.contains("E3003") => {
                     let digits = due.split('|').next().unwrap();
                     assert_ne!(digits.parse(), Ok(self.next), "{said}");
@@ -68,8 +68,8 @@ impl Http {
         }
     }
 
-    /// If the text of a note is too long for a frame, sends it before the frame, and puts a reference into the
-    /// message.
+    /// If the text of a note is too long for a frame, sends the text before the frame. Returns the message with a
+    /// reference instead of the text.
     fn ahead(&mut self, setup: &Setup, message: &Json) -> Json {
         let mut message = message.clone();
         let text = message["payload"]["text"]

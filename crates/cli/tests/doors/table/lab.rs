@@ -1,4 +1,4 @@
-//! The agent `lab`: the frames of the registry, declared as types, and the answers of `lab`.
+//! The agent `lab` of the scenarios: the types of its frames, and its answers.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use accp_runtime::profiles::{
 use accp_runtime::session::Outbound;
 use accp_runtime::{AccpFrame, Value};
 
-/// Declares a frame of a schema.
+/// Declares the struct for a frame of a schema.
 macro_rules! frame {
     ($name:ident, $schema:literal, $intent:literal, $operation:literal: $($field:ident: $kind:ty),*) => {
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ macro_rules! frame {
 frame!(NoteReq, "NOTE", "req", "note": text: Cow<'a, str>, size: Option<i64>, more: Option<Value<'a>>);
 frame!(NoteDone, "NOTE", "done", "note": text: Cow<'a, str>, size: Option<i64>, more: Option<Value<'a>>);
 
-/// A value of an enumeration that has symbols.
+/// An enumeration whose values have symbols.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Way {
     #[accp(symbol = "+")]
@@ -50,7 +50,7 @@ pub(crate) struct ReportDone {
     pub(crate) way: Way,
 }
 
-/// A frame that says that `lab` works on a question.
+/// The frame with which `lab` says that it works on a question.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "wait", operation = "note")]
 struct NoteWait<'a> {
@@ -90,7 +90,7 @@ pub(super) fn echo(agent: &Agent) {
     });
 }
 
-/// Answers a note: at once, after pieces in the wrong order, or never.
+/// Answers a note: at once, after pieces in a wrong order, or never. The text of the note decides this.
 async fn answer(note: NoteReq<'static>, cx: Cx) -> Result<(), Error> {
     let NoteReq { text, more, .. } = note;
     let agent = cx.agent()?;

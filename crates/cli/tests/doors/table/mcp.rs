@@ -1,4 +1,4 @@
-//! The door of MCP: a client with the protocol's SDK for Rust.
+//! The door of MCP: a client that uses the official Rust SDK of the protocol.
 
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation};
@@ -12,13 +12,13 @@ use tokio::runtime::Runtime;
 use super::command::{at_work, frame};
 use super::{ByHand, Door, Late, Setup};
 
-/// A model's client, which calls tools.
+/// A client that calls the tools as a model would.
 pub(super) struct Mcp {
     runtime: Runtime,
     client: RunningService<RoleClient, ClientConfig>,
 }
 
-/// Returns a client of HTTP.
+/// Returns an HTTP client.
 pub(super) fn http() -> reqwest::Client {
     let tls = accp_client::tls_settings(None).unwrap();
     let client = reqwest::Client::builder().tls_backend_preconfigured((*tls).clone());
@@ -40,7 +40,7 @@ impl Mcp {
     }
 }
 
-/// Returns a message as the arguments of a tool.
+/// Turns a message into the arguments of a tool call.
 fn args(message: &Json) -> Json {
     let mut args = message.clone();
     let params = args["payload"].take();
@@ -92,7 +92,7 @@ impl Door for Mcp {
     fn pieces(&mut self, _: &Setup, message: &Json) -> Vec<String> {
         self.call("accp_ask", &args(message)).unwrap();
         let received = self.call("accp_receive", &json!({ "limit": 50 })).unwrap();
-        // The next call marks the frames as handled.
+        // The next call of the tool marks the received frames as handled.
         self.call("accp_receive", &json!({})).unwrap();
         let frames = received["frames"].as_array().unwrap().iter();
         let data = frames.filter_map(|frame| frame["params"]["data"].as_str());
@@ -100,7 +100,7 @@ impl Door for Mcp {
     }
 
     fn cancel(&mut self, setup: &Setup, message: &Json) {
-        // The tool waits for one second, and `lab` works on the question from the start.
+        // The tool waits for one second and then cancels. `lab` begins to work on the question before that.
         let mut args = args(message);
         (args["timeout"], args["cancel"]) = (json!(1), json!(true));
         let said = self.call("accp_ask", &args).unwrap_err();

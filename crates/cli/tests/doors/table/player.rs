@@ -1,5 +1,5 @@
-//! Programs that use `accp_client`: the agent `lab`, which answers each note with the same text, and the agent `dev`,
-//! which reads one line for each action of a scenario.
+//! The programs of the scenarios that use `accp_client`: the agent `lab`, which answers each note with the note's
+//! text, and the agent `dev`, which reads its actions from stdin, one on each line.
 
 use accp_client::{Agent, Error, Hub};
 use accp_runtime::session::{Inbound, Options, Outbound, Session};
@@ -57,7 +57,7 @@ pub(crate) async fn play(part: &str) {
         };
         says(&match done {
             Ok(answer) => json!({ "answer": answer }),
-            // Not every error text has the code, so the debug form is added.
+            // The text of an error need not have its code, so the debug form is added.
             Err(error) => json!({ "error": format!("{error} ({error:?})") }),
         });
     }
@@ -104,7 +104,7 @@ async fn act(agent: &Agent, asked: &Json) -> Result<Json, Error> {
     }
 }
 
-/// Returns the params of an answer, each reference with its value.
+/// Returns the params of an answer. References are replaced by their values.
 async fn payload(agent: &Agent, answer: &Inbound) -> Result<Json, Error> {
     let registry = agent.registry().await?;
     let message = answer.message(&registry).unwrap();

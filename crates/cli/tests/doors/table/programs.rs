@@ -1,17 +1,18 @@
-//! Programs with `accp_client`: in the process of their hub, over a WebSocket, and with generated types.
+//! The doors of programs that use `accp_client`: in the process of their hub, over a WebSocket, and with generated
+//! types.
 
 use serde_json::{Value as Json, json};
 
 use super::{Door, Setup};
 use crate::doors::processes::Program;
 
-/// An agent in the process of its hub. Its program has a hub and an agent `lab` of its own.
+/// An agent in the process of its hub. The program runs its own hub and its own agent `lab`.
 pub(super) struct Inside(Program);
 
 /// An agent over a WebSocket.
 pub(super) struct Socket(Program);
 
-/// As [`Socket`], with frames of generated types.
+/// An agent over a WebSocket that uses generated types.
 pub(super) struct Types(Program);
 
 fn start(setup: &Setup, part: &str) -> Program {

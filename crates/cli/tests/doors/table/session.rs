@@ -1,4 +1,4 @@
-//! Scenarios about what a session does with frames: streams, cancelled chains, late frames, references, checkpoints.
+//! Scenarios for the work of a session: streams, cancelled chains, late frames, references, checkpoints.
 
 use accp_runtime::{DynamicFrame, Frame, Registry, TokenCounter as _};
 use accp_tokens::Bpe;
@@ -10,16 +10,16 @@ use crate::doors::long_values::are_small;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// Returns the payload of a frame of the hub, under full names.
+/// Returns the payload of a frame from the hub, under full names.
 fn payload(text: &str) -> Json {
     let message = DynamicFrame::decode(text, &Registry::standard()).unwrap();
     message.to_json()["payload"].take()
 }
 
-/// The asker gets the pieces of a stream in the order of their indexes, each once. They are in the chain of the
-/// question.
+/// The agent that asks gets the pieces of a stream in the order of their indexes, and each piece once. The pieces
+/// belong to the chain of the question.
 pub(super) fn streams<D: Door>() {
-    // The usual registry of these tests uses the code of streams for another schema.
+    // The usual registry of these tests uses the code ST, which streams need, for another schema.
     let mut setup = Setup::with(crate::doors::http::OWN);
     let mut door = D::open(&setup);
     for _ in 0..2 {
@@ -50,7 +50,7 @@ pub(super) fn streams<D: Door>() {
     }
 }
 
-/// Cancelling a question ends the work on it, and its chain gets no further entries.
+/// When a question is cancelled, the work on it ends, and its chain gets no further entries.
 pub(super) fn cancels<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -60,7 +60,7 @@ pub(super) fn cancels<D: Door>() {
     within(PATIENCE, || {
         (count(&door.log(&setup), "@lab>req:note{text:stopped") == 1).then_some(())
     });
-    // The agent does not begin the work again.
+    // After a restart, the agent does not begin the cancelled work again.
     door = door.restart(&mut setup);
     door.ask(&setup, &note("after")).unwrap();
     let log = door.log(&setup);
@@ -87,7 +87,7 @@ pub(super) fn cancels<D: Door>() {
     assert!(later.is_empty(), "{later:?}");
 }
 
-/// An expired frame does not enter the log, causes no error, and the next frame passes.
+/// An expired frame does not enter the log and causes no error. The next frame is accepted.
 pub(super) fn late<D: Late>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -106,7 +106,8 @@ pub(super) fn late<D: Late>() {
     assert_eq!(sent.count(), 3, "{log:?}");
 }
 
-/// A text of more than 50 characters, or too long for its frame, goes by reference. Every receiver still gets the text.
+/// A text of more than 50 characters, or a text that is too long for its frame, is sent by reference. Every receiver
+/// still gets the text.
 pub(super) fn references<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -136,7 +137,7 @@ pub(super) fn references<D: Door>() {
     are_small(&log, 50);
 }
 
-/// The log has the symbol of an enumeration value, and receivers get its name.
+/// In the log, the value of an enumeration is its symbol. Receivers get the name of the value.
 pub(super) fn symbols<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -175,7 +176,7 @@ pub(super) fn told<D: Door>() {
     }
 }
 
-/// The door shows the level of the session, and the log has the level.
+/// The door shows the conformance level of the session. The log has the same level.
 pub(super) fn level<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -186,8 +187,8 @@ pub(super) fn level<D: Door>() {
     }
 }
 
-/// Data over a limit is refused with E2003: a frame that is too long even with references, or a change that would make
-/// the shared state too large. The state stays as it is.
+/// The session refuses data over a limit with E2003: a frame that is too long even with references, or a change that
+/// would make the shared state too large. The state is then unchanged.
 pub(super) fn full<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -215,12 +216,13 @@ pub(super) fn full<D: Door>() {
     assert_eq!(state["state"].as_object().unwrap().len(), 300 * taken);
 }
 
-/// `done`, `esc`, `comp` and a context of more than 400 tokens make a checkpoint. It holds facts and a summary, its frames
-/// can be read back byte for byte, and the context is within its budget.
+/// `done`, `esc`, `comp` and a context of more than 400 tokens each cause a checkpoint. A checkpoint holds facts and
+/// a summary. The frames that left the context can be read byte for byte, and the context is within its budget.
 pub(super) fn checkpoints<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
-    // The newest frames before a checkpoint stay in the context, so the first frames leave at the second `done`.
+    // A checkpoint leaves the newest frames in the context. So the first frames leave the context only at the second
+    // `done`.
     door.ask(&setup, &note("first")).unwrap();
     door.ask(&setup, &note("second")).unwrap();
     let mut reasons = vec!["done"];
@@ -236,7 +238,7 @@ pub(super) fn checkpoints<D: Door>() {
         is_within_budget(&mut door, &setup);
     }
     door = door.restart(&mut setup);
-    // These notes get no answer, so only their size makes a checkpoint.
+    // These notes get no answer, so only the size of the context can cause a checkpoint.
     for n in 0..20 * usize::from(D::TRIGGERS.contains(&"hot")) {
         let text = format!("quiet {n} unheard of soups, breads and pies");
         door.send(&setup, &note(&text)).unwrap();
@@ -268,7 +270,7 @@ pub(super) fn checkpoints<D: Door>() {
         left += made["left"].as_array().unwrap().len();
     }
     assert!(left > 0, "{made:?}");
-    // The frames that have left are in cold state, under their positions.
+    // The frames that have left the context can be read from cold state, by their positions.
     let first = made.iter().find_map(|made| made["cold"].as_str()).unwrap();
     let read = door.read(&setup, first.split('-').next().unwrap());
     let stood = log.iter().position(|text| *text == read.as_str().unwrap());
@@ -278,12 +280,12 @@ pub(super) fn checkpoints<D: Door>() {
     );
 }
 
-/// Checks that the context is within its budget, and that it has no more tokens than the budget reports.
+/// Checks that the context is within its budget, and has no more tokens than the session reports.
 fn is_within_budget<D: Door>(door: &mut D, setup: &Setup) {
     let state = door.state(setup);
     let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
     let (context, counter) = (door.context(setup), Bpe::o200k_base());
-    // The first lines define the forms of the lines after them.
+    // The first lines define the forms of the later lines. They do not count.
     let lines = context
         .lines()
         .skip_while(|line| line.contains(" defines "));

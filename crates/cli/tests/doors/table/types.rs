@@ -1,4 +1,4 @@
-//! The actions of an agent that uses frames of generated types.
+//! The actions of the agent `dev` with generated types.
 
 use accp_client::{Agent, Error};
 use accp_runtime::profiles::{
@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use super::asking;
 use super::lab::{NoteDone, NoteReq, ReportDone, ReportReq, Way};
 
-/// Does an action of a scenario with the type of its frame. `None` for an action that does not depend
-/// on types.
+/// Does an action of a scenario with the generated type of its frame. Returns `None` for an action that needs no
+/// type.
 pub(super) async fn act(agent: &Agent, asked: &Json) -> Option<Result<Json, Error>> {
     let message = &asked["message"];
     let payload = &message["payload"];

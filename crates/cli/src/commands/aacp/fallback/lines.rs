@@ -1,4 +1,4 @@
-//! Instructions from the lines of a file, on several threads.
+//! Answers the instructions in the lines of a file, on several threads.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use accp_console::input::{Input, Line};
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::Output;
 
-/// How many lines the command reads for each thread before it prints their answers.
+/// For each thread, the command reads this many lines before it prints their answers.
 const LINES: usize = 16;
 
 /// Why a line has no answer.
@@ -35,7 +35,8 @@ struct Task {
     reply: Option<Result<Reply, LineFault>>,
 }
 
-/// Answers the lines of a file in their order, in bounded memory.
+/// Answers the lines of a file, and prints the answers in the order of the lines. Holds only a limited number of
+/// lines in memory.
 pub(super) fn run(
     args: &EnglishArgs,
     file: &Path,
@@ -126,7 +127,8 @@ struct InstructionLine {
     p: Option<Json>,
 }
 
-/// Reads a line: an object with `english`, and the values that the options do not give.
+/// Reads the request of a line: a JSON object with `english`. Values that the line does not give come from the
+/// options.
 fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, LineFault> {
     let fault = |text: String| Err(LineFault::Line(text));
     if line.is_cut() {

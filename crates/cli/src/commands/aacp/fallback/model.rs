@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::super::vocabulary::{faulty, read};
 use accp_console::outcome::Failure;
 
-/// The environment variable that holds the key, unless another is named.
+/// The environment variable that holds the key, unless the user names another variable.
 const KEY: &str = "AACP_LLM_KEY";
 
 /// The options that name a model.
@@ -69,7 +69,7 @@ enum LlmStyle {
 }
 
 impl ModelArgs {
-    /// Makes the model ready.
+    /// Makes the model that the options name.
     pub(super) fn load(&self, vocabulary: &Vocabulary) -> Result<Model, Failure> {
         if let Some(path) = &self.llm_recorded {
             let answers = Recorded::from_lines(&path.display().to_string(), &read(path)?);

@@ -1,4 +1,4 @@
-//! A worker answers requests one after the other, with a registry and a model of its own.
+//! Workers answer requests one after the other. Each worker has its own registry and its own model.
 
 use accp_aacp::fallback::{
     Answer, Fallback, FallbackError, MemoryRegistry, Options, Registry, Request, Route, Source,
@@ -20,16 +20,16 @@ pub(super) struct Reply {
     pub(super) verdict: Verdict,
 }
 
-/// Does the work for one request after the other.
+/// The function with which a worker answers a request.
 type Work<'v> = Box<dyn FnMut(&Request) -> Result<Reply, FallbackError> + Send + 'v>;
 
-/// A worker, or the failure of its registry.
+/// A worker that can answer requests, or the error of a worker whose registry could not be opened.
 pub(super) enum Worker<'v> {
     Ready(Work<'v>),
     Failed(FallbackError),
 }
 
-/// Opens the registry, and makes the model ready.
+/// Makes a worker: opens its registry and prepares the model.
 pub(super) fn worker<'v>(
     args: &EnglishArgs,
     model: Model,

@@ -26,23 +26,23 @@ pub(super) struct ImportedSession {
     members: BTreeMap<String, MemberId>,
     /// The texts of accepted frames, by position.
     accepted: BTreeMap<u64, Arc<str>>,
-    /// The ids that the session gave, by the ids of the recorder.
+    /// The ids that the session has given to frames, by the ids that the recorder had given to them.
     ids: BTreeMap<String, String>,
-    /// The recorder's id of the last frame.
+    /// The id that the recorder gave to the last frame.
     last: String,
-    /// Chat requests without an answer so far: the agent that asked, and the id in the session.
+    /// The chat requests that have no answer yet: the agent that asked, and the id of the request in the session.
     asked: Vec<(String, String)>,
-    /// The largest sizes of hot and warm state.
+    /// The largest number of tokens in hot state, and in warm state.
     peak: (u32, u32),
     faults: Vec<String>,
 }
 
 impl ImportedSession {
-    /// Opens the session in memory, with its host alone.
+    /// Opens the session in memory. It has only its host.
     pub(super) fn open(session: &str, start: i64, counter: Arc<Bpe>) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
         let mut options = Options::new(session, agent(HOST)?, registry).counting(counter.clone());
-        // The host is a hub: it relays, and handles nothing itself.
+        // The host only relays frames, like a hub, and handles none itself.
         options.handles = false;
         let rules = Rules {
             scope: Scope::Sender,
@@ -129,7 +129,7 @@ impl ImportedSession {
         Ok(member)
     }
 
-    /// Replaces ids of the recorder with those of the session, and lets an answer name its request.
+    /// Replaces the recorder's ids in a message by the ids of the session. An answer gets the id of its request.
     fn rename(&self, message: &mut DynamicFrame<'_>) {
         let answers = is_chat(message, Intent::DONE);
         let envelope = &mut message.envelope;
@@ -141,8 +141,8 @@ impl ImportedSession {
             envelope.causation_id = Some(given.clone().into());
         }
         match envelope.correlation_id.as_deref() {
-            // If a call has no id, the recorder lets the result of the call answer the previous
-            // frame. The id of that frame is replaced, too.
+            // If a call has no id, the recorder makes its result an answer to the previous frame. The id of that
+            // frame is replaced, too.
             Some(id) if id == self.last => {
                 let given = self.ids.get(id).cloned();
                 envelope.correlation_id = given.map(Into::into);
@@ -156,7 +156,7 @@ impl ImportedSession {
         }
     }
 
-    /// Keeps requests until they are answered.
+    /// Notes a chat request as open, or closes it if the message answers it.
     fn note(&mut self, message: &DynamicFrame<'_>, frame: &Entry) {
         if is_chat(message, Intent::REQ) {
             let by = message.agent.as_str().to_owned();
@@ -166,8 +166,8 @@ impl ImportedSession {
         }
     }
 
-    /// Checks that the context is within its budget, both by the session's count and as rendered
-    /// text.
+    /// Checks that the context is within its budget, both by the session's own count and by the tokens of the text
+    /// that a model gets.
     fn check_context(&mut self) {
         let session = self.session.host.session();
         let (state, limits) = (session.state(), session.options().context);
@@ -214,7 +214,7 @@ impl ImportedSession {
         Arc::clone(&self.session.host.store)
     }
 
-    /// Reads everything back from the place where the session is kept, and returns the faults.
+    /// Reads everything back from the store in which the session is kept, and returns the faults.
     pub(super) fn check(
         &mut self,
         store: &SharedStore,
@@ -261,7 +261,7 @@ impl ImportedSession {
     fn restore(&self, side: &mut StoredSide) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
         for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
-            // The key works for a hot frame and for a frame that has left the context.
+            // A key in cold state names any accepted frame, even one that is still in hot state.
             let key = format!("cold.p{position}");
             let frame = side.resolve(&Value::Ref(key.as_str().into()));
             let Value::String(text) = frame.map_err(|error| error.to_string())? else {
@@ -277,7 +277,7 @@ impl ImportedSession {
                 let resolved = side.resolve(value);
                 *value = resolved.map_err(|why| format!("position {position}: {why}"))?;
             }
-            // Members number their own frames, but the recorder numbers all frames.
+            // In the session each member numbers its own frames, but the recorder numbers all frames together.
             message.envelope.sequence = Some(number);
             let ended = restorer.frame(message, *position);
             ended.map_err(|error| error.to_string())?;

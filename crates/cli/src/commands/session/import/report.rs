@@ -1,4 +1,4 @@
-//! The report of replayed conversations.
+//! The report on replayed conversations.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::audit::Audit;
 use accp_console::table::Table;
 
-/// Counts over the conversations of a file.
+/// Counts for all conversations of a file.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) conversations: u64,
@@ -20,7 +20,8 @@ pub(super) struct Report {
     pub(super) warm: u32,
     pub(super) faults: u64,
     messages: u64,
-    /// Bytes of the messages as compact JSON; `back` counts only the messages that came back equal.
+    /// The bytes of the messages as compact JSON. `back` counts only the messages that were restored without a
+    /// difference.
     bytes: u64,
     back: u64,
     entries: u64,
@@ -32,7 +33,8 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Compares a restored conversation with the recorded one.
+    /// Compares a restored conversation with the recorded conversation, counts their bytes, and returns the
+    /// differences.
     pub(super) fn compare(
         &mut self,
         recorded: &Conversation,
