@@ -273,14 +273,14 @@ impl Memory {
         }
     }
 
-    /// Collects the uncut results of the list again, for later results to refer to.
+    /// Collects the results of the list again, for later results to refer to.
     fn stand(&mut self) {
         let mut above = Above::default();
         let messages = self.state.messages.iter().enumerate();
         let stand = messages.filter(|(at, known)| self.state.stands(*at, known));
         let results = stand.flat_map(|(_, known)| &known.results);
-        for result in results.filter(|result| self.shown(result).is_none()) {
-            above.add(result);
+        for result in results {
+            above.add(result, self.shown_of(result));
         }
         self.above = above;
     }
@@ -307,16 +307,15 @@ impl Memory {
                 let mut result = KnownResult::of(name, &given);
                 let before = self.counter.count(&given.text) as u64;
                 result.tokens = before;
-                let is_shown = self.shown(&result).is_some();
+                let shown_of = self.shown_of(&result);
+                let is_shown = shown_of.is_some();
                 if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
                     let sent = sent_tokens + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
                     self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
                     self.preview(list, (at, self.beside.1 + sent), &given, &mut result);
                 }
-                if !is_shown {
-                    self.above.add(&result);
-                }
+                self.above.add(&result, shown_of);
                 self.answered(&given, (at, index));
                 if result.tokens < before {
                     let formed = Formed {

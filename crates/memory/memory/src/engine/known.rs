@@ -359,6 +359,12 @@ impl KnownResult {
         (&gone.0, gone.1)
     }
 
+    /// Returns the form that the result got when it entered the list, with all its lines; `None` if that is the text as
+    /// it was given.
+    pub(super) fn formed(&self) -> Option<&str> {
+        self.first.as_deref()
+    }
+
     /// Returns whether the result has another form than the text as it was given.
     pub(super) fn is_formed(&self) -> bool {
         self.first.is_some()

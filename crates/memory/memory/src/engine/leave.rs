@@ -127,7 +127,7 @@ impl Memory {
                 result.reset();
                 result.tokens = self.counter.count(&given.text) as u64;
                 let whole = result.tokens;
-                let shown = self.shown(&result);
+                let (shown, shown_of) = (self.shown(&result), self.shown_of(&result));
                 let is_shown = shown.is_some();
                 if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
                     let sent = sent + known.tokens_sent;
@@ -139,9 +139,7 @@ impl Memory {
                     let text = shown.or_else(ends);
                     result.cut(text);
                 }
-                if !is_shown {
-                    self.above.add(&result);
-                }
+                self.above.add(&result, shown_of);
                 result.tokens = self.counter.count(result.now()) as u64;
                 known.tokens_sent = (known.tokens_sent + result.tokens).saturating_sub(whole);
                 known.results[index] = result;

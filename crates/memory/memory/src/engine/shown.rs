@@ -22,4 +22,11 @@ impl Memory {
         };
         (1..=to).contains(from).then(|| lines.left_out())
     }
+
+    /// Returns the name of what the tool has shown lines of in this result; `None` where [`shown`](Self::shown) is.
+    pub(super) fn shown_of(&self, result: &KnownResult) -> Option<String> {
+        self.shown(result)?;
+        let (name, ..) = self.calls.asked(result.call())?;
+        Some(name.clone())
+    }
 }
