@@ -48,7 +48,7 @@ async fn heard_whole(stream: &mut TcpStream) -> String {
 }
 
 /// Returns an answer of a provider. With `missing` bytes more than it has, it breaks off.
-fn answer(kind: &str, body: &str, missing: usize) -> String {
+pub(crate) fn answer(kind: &str, body: &str, missing: usize) -> String {
     let length = body.len() + missing;
     let kind = if kind.is_empty() {
         String::new()
@@ -98,7 +98,7 @@ pub(crate) async fn ask(url: String, more: Json) -> reqwest::Response {
     answer
 }
 
-const EVENTS: &str = "text/event-stream";
+pub(crate) const EVENTS: &str = "text/event-stream";
 
 #[tokio::test]
 async fn a_stream_that_closes_after_its_reason_has_ended() {
