@@ -26,6 +26,7 @@
 
 mod answer;
 mod aside;
+mod asides;
 mod bare;
 mod bill;
 mod body;
