@@ -208,7 +208,7 @@ impl Memory {
                         (mark, tokens)
                     })
                 } else {
-                    let stays = at >= old || self.edits.quotes(list, result.call());
+                    let stays = at >= old || self.edits.quotes(list, result);
                     let ends = if stays { None } else { self.ends(result) };
                     let ends = ends.filter(|(_, after)| pays(result.tokens.saturating_sub(*after)));
                     let Some(ends) = ends else { continue };
@@ -293,6 +293,7 @@ impl Memory {
                 let words = words_of_call(before, result.call());
                 let text = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
                 let text = text.map(|text| (self.counter.count(&text) as u64, text));
+                let text = text.filter(|(after, _)| *after < result.tokens);
                 cuts.extend(text.map(|(after, text)| Cut {
                     message: at,
                     result: index,

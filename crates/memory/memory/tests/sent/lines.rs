@@ -104,6 +104,35 @@ fn what_the_tool_has_shown_keeps_its_line_numbers() {
     assert_eq!(read_back(&memory, &sent[1]), rows("table", 10, 40));
 }
 
+/// Ids come again in some programs. A result stays that of its own call when a later call of the tool has the same id.
+#[test]
+fn a_result_is_that_of_its_own_call() {
+    let text = rows("table", 0, 60);
+    let mut messages = conversation(Form::OpenAi, std::slice::from_ref(&text));
+    let asked = json!({ "result": "c0", "from": 11, "to": 40 }).to_string();
+    let function = json!({ "name": "memory_read", "arguments": asked });
+    messages.extend([
+        json!({ "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c0", "type": "function", "function": function }] }),
+        json!({ "role": "tool", "tool_call_id": "c0", "content": rows("table", 10, 40) }),
+        json!({ "role": "assistant", "content": "I see." }),
+        json!({ "role": "user", "content": "And?" }),
+    ]);
+    let given = list(Form::OpenAi, &messages);
+    let mut small = too_small_for(&messages);
+    let (sent, _) = small.to_send(&given, NOW);
+    let window = Window::of(200_000).unwrap();
+    let again = Memory::new(window, prices(), Promise::Append);
+    let mut again = again.recall(&small.remember()).unwrap();
+    assert_eq!(raws(&again.to_send(&given, NOW).0), raws(&sent));
+    let sent = results(&sent);
+    for memory in [&small, &again] {
+        assert_eq!(left_out(&sent[0]).len(), 1, "{}", sent[0]);
+        assert_eq!(read_back(memory, &sent[0]), text);
+        assert_eq!(read_back(memory, &sent[1]), rows("table", 10, 40));
+    }
+}
+
 /// A result that is one line of JSON loses its middle as other results do, and the lines that left can be read back.
 #[test]
 fn a_long_line_is_left_out_in_parts() {
