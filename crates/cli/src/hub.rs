@@ -267,30 +267,25 @@ impl<'a> Hub<'a> {
 
     /// Has the hub erase data of the session, and returns the JSON with which it answers.
     pub(crate) fn erase(&self, body: &str) -> Result<Json, Failure> {
+        let answer = self.change("erase", body, ERASURE_BYTES, "sides")?;
         let is_side = |side: &Json| side["positions"].is_array();
-        self.change("erase", body, ERASURE_BYTES, |answer| {
-            let sides = answer["sides"].as_array();
-            sides.is_some_and(|sides| sides.iter().all(is_side))
-        })
+        let sides = answer["sides"].as_array();
+        let has_sides = sides.is_some_and(|sides| sides.iter().all(is_side));
+        if has_sides {
+            return Ok(answer);
+        }
+        Err(not_a_hub(&self.base, &answer.to_string()))
     }
 
     /// Has the hub decide how a session goes on whose store is an old copy: by `recover` or `fork`. Returns the JSON with
     /// which it answers.
     pub(crate) fn decide(&self, how: &str) -> Result<Json, Failure> {
-        self.change(how, "", ERROR_BYTES, |answer| {
-            answer.get("session").is_some()
-        })
+        self.change(how, "", ERROR_BYTES, "session")
     }
 
-    /// Has the hub change the session, and returns the JSON with which it answers. The answer has at most `most` bytes,
-    /// and `is_one` says whether a hub may answer so.
-    fn change(
-        &self,
-        how: &str,
-        body: &str,
-        most: u64,
-        is_one: impl Fn(&Json) -> bool,
-    ) -> Result<Json, Failure> {
+    /// Has the hub change the session, and returns the JSON with which it answers. This has a member of this name, and
+    /// takes at most `most` bytes.
+    fn change(&self, how: &str, body: &str, most: u64, member: &str) -> Result<Json, Failure> {
         let path = format!("sessions/{}/{how}", self.args.session);
         let request = self.to_send(&path, "application/json", Instant::now() + self.time);
         let answer = self.answered(request.send(body))?;
@@ -300,7 +295,7 @@ impl<'a> Hub<'a> {
             return Err(self.refused(&answer));
         }
         let outcome = serde_json::from_str(&answer.text).ok();
-        let outcome = outcome.filter(is_one);
+        let outcome = outcome.filter(|outcome: &Json| outcome.get(member).is_some());
         outcome.ok_or_else(|| not_a_hub(&self.base, &answer.text))
     }
 
