@@ -5,8 +5,10 @@ use std::ops::Range;
 
 /// The most words of a query; further ones are left out.
 const QUERY: usize = 64;
-/// The most characters of a word. A longer run of letters and digits is data, and is not a word.
+/// The most characters of a word. A longer run of letters and digits is data.
 const WORD: usize = 64;
+/// The most bytes of such a run that are looked for.
+const DATA: usize = 256;
 
 /// Returns the words of a text in their order: runs of letters and digits, in small letters.
 ///
@@ -17,23 +19,48 @@ const WORD: usize = 64;
 /// assert_eq!(all, ["b", "12", "größe", "of", "rye"]);
 /// ```
 pub fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = runs(text).filter(|(_, is_word)| *is_word);
+    words.map(|(run, _)| text[run].to_lowercase())
+}
+
+/// Returns what a search finds of a text, in order: its [`words`], and also longer runs of letters and digits, such as
+/// digests, keys and what is written in base64. Such a run counts whole, by its first 256 bytes.
+///
+/// ```
+/// use accp_context::search::terms;
+///
+/// let digest = "0f".repeat(64);
+/// let all: Vec<String> = terms(&format!("sha512-{digest}")).collect();
+/// assert_eq!(all, ["sha512".to_owned(), digest]);
+/// ```
+pub fn terms(text: &str) -> impl Iterator<Item = String> {
     spans(text).map(|span| text[span].to_lowercase())
 }
 
-/// Returns the places of the words of a text.
+/// Returns the places of the terms of a text.
 fn spans(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let start = at + text[at..].find(char::is_alphanumeric)?;
-            let rest = &text[start..];
-            let length = rest.find(|c: char| !c.is_alphanumeric());
-            at = start + length.unwrap_or(rest.len());
-            let is_word = at - start <= WORD || text[start..at].chars().count() <= WORD;
-            if is_word {
-                return Some(start..at);
+    runs(text).map(|(run, is_word)| {
+        let mut end = run.end;
+        if !is_word {
+            end = end.min(run.start + DATA);
+            while !text.is_char_boundary(end) {
+                end -= 1;
             }
         }
+        run.start..end
+    })
+}
+
+/// Returns the places of the runs of letters and digits of a text, and whether each is a word.
+fn runs(text: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].find(char::is_alphanumeric)?;
+        let rest = &text[start..];
+        let length = rest.find(|c: char| !c.is_alphanumeric());
+        at = start + length.unwrap_or(rest.len());
+        let is_word = at - start <= WORD || text[start..at].chars().count() <= WORD;
+        Some((start..at, is_word))
     })
 }
 
@@ -42,9 +69,9 @@ fn spans(text: &str) -> impl Iterator<Item = Range<usize>> {
 pub struct Query(Vec<String>);
 
 impl Query {
-    /// Takes the words of a text. A query has at most 64 words.
+    /// Takes the [`terms`] of a text. A query has at most 64.
     pub fn new(text: &str) -> Self {
-        let all: BTreeSet<String> = words(text).collect();
+        let all: BTreeSet<String> = terms(text).collect();
         Self(all.into_iter().take(QUERY).collect())
     }
 
@@ -159,7 +186,7 @@ impl<'q, I> Ranking<'q, I> {
         let mut counts = vec![0; self.query.0.len()];
         let mut length = 0;
         let mut has = false;
-        for word in pieces.into_iter().flat_map(words) {
+        for word in pieces.into_iter().flat_map(terms) {
             length += 1;
             if let Ok(at) = self.query.0.binary_search(&word) {
                 counts[at] += 1;
@@ -261,8 +288,10 @@ mod tests {
 
     #[test]
     fn of_equal_texts_the_later_comes_first_and_data_is_no_word() {
-        let query = Query::new(&format!("rye {}", "a".repeat(65)));
-        assert_eq!(query.words(), ["rye"]);
+        let data = "a".repeat(65);
+        let query = Query::new(&format!("rye {data}"));
+        assert_eq!(query.words(), [&*data, "rye"]);
+        assert_eq!(words(&data).count(), 0);
         let mut ranking = Ranking::new(&query);
         for number in 0..3 {
             ranking.add(number, ["rye", "bread"]);
@@ -287,6 +316,20 @@ mod tests {
         assert_eq!(best_line(&lines, &Query::new("union other")), Some(5));
         assert_eq!(best_line(&lines, &Query::new("def")), Some(0));
         assert_eq!(best_line(&lines, &Query::new("none")), None);
+    }
+
+    #[test]
+    fn long_runs_count_by_their_beginnings() {
+        let query = Query::new(&"\u{e9}9".repeat(200));
+        // Of a letter that takes several bytes, no part is looked for.
+        assert_eq!(query.words(), ["\u{e9}9".repeat(85)]);
+        let mut ranking = Ranking::new(&query);
+        ranking.add(0, [&*format!("x{}", "\u{e9}9".repeat(200))]);
+        ranking.add(1, [&*format!("({})", "\u{c9}9".repeat(300))]);
+        assert_eq!(ranking.best(9), [1]);
+        let text = format!("the key is {} and no other", "\u{e9}9".repeat(200));
+        let part = query.part(&text, 20).unwrap();
+        assert_eq!(text[part], *"\u{e9}9".repeat(85));
     }
 
     proptest! {

@@ -268,7 +268,14 @@ impl<'a> Hub<'a> {
 
     /// Makes the hub erase data of the session. Returns the JSON with which the hub answers.
     pub(crate) fn erase(&self, body: &str) -> Result<Json, Failure> {
-        self.change("erase", body, ERASURE_BYTES, "sides")
+        let answer = self.change("erase", body, ERASURE_BYTES, "sides")?;
+        let is_side = |side: &Json| side["positions"].is_array();
+        let sides = answer["sides"].as_array();
+        let has_sides = sides.is_some_and(|sides| sides.iter().all(is_side));
+        if has_sides {
+            return Ok(answer);
+        }
+        Err(not_a_hub(&self.base, &answer.to_string()))
     }
 
     /// Makes the hub continue a session whose store is an old copy: by `recover` or by `fork`. Returns the JSON with

@@ -92,6 +92,35 @@ pub const PRIVATE: u32 = 0o600;
 /// The mode of code, grammars and registries, before the umask.
 pub const SHARED: u32 = 0o666;
 
+/// Fails if two of these paths are the same file: one file cannot be both read and written, or written twice. The files
+/// need not be there yet. `-` is no file.
+pub fn distinct<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
+    let mut seen = Vec::new();
+    for path in paths.into_iter().filter(|path| *path != Path::new("-")) {
+        let real = real(path);
+        if seen.contains(&real) {
+            let name = path.display();
+            return Err(Failure::Misuse(format!(
+                "{name} is named twice: give input, output and side file names of their own"
+            )));
+        }
+        seen.push(real);
+    }
+    Ok(())
+}
+
+/// Returns the one name of a file, however a path spells it.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+        let place = folder.zip(path.file_name());
+        place.map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+    })
+}
+
 /// The destination of a command's result.
 #[derive(Debug)]
 pub struct Output {

@@ -47,9 +47,9 @@ struct ServeArgs {
     /// none
     #[arg(long, default_value = "append")]
     policy: Policy,
-    /// The policy whose bill `shadow` predicts
-    #[arg(long, value_name = "POLICY", default_value = "save")]
-    predict: Policy,
+    /// The policy whose bill `shadow` predicts [default: save]
+    #[arg(long, value_name = "POLICY")]
+    predict: Option<Policy>,
     /// The most tokens of a list, for `--policy window` and `save`
     #[arg(long, value_name = "TOKENS")]
     window: Option<u64>,
@@ -86,17 +86,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Runs a gateway until it is interrupted.
 fn serve(args: &ServeArgs) -> Outcome {
+    if args.predict.is_some() && args.policy != Policy::Shadow {
+        let message = format!(
+            "--predict is for --policy shadow, and the policy is {}: add --policy shadow, or leave --predict out",
+            args.policy
+        );
+        return Err(Failure::Misuse(message));
+    }
+    let default = Config::default();
     let mut config = Config {
         listen: args.listen,
         allow_remote: args.allow_remote,
         policy: args.policy,
-        predict: args.predict,
+        predict: args.predict.unwrap_or(default.predict),
         window: args.window,
         holdout: args.holdout,
         keep: args.keep,
         key_file: args.key_file.clone(),
         authority: args.upstream_ca.clone(),
-        ..Config::default()
+        ..default
     };
     for upstream in &args.upstream {
         match upstream.split_once('=') {

@@ -60,13 +60,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         dependency("accp-runtime")?,
         dependency("accp-derive/build")?,
     );
-    for (file, text) in FILES {
+    let missing = folder.ancestors().take_while(|above| !above.exists());
+    let missing: Vec<&Path> = missing.collect();
+    let made = FILES.iter().try_for_each(|(file, text)| {
         let text = text
             .replace("NAME", name)
             .replace("CRATE", &name.replace('-', "_"))
             .replace("RUNTIME", &runtime)
             .replace("BUILD", &build);
-        write(&folder.join(file), &text)?;
+        write(&folder.join(file), &text)
+    });
+    if let Err(failure) = made {
+        take_back(folder, &missing);
+        return Err(failure);
     }
     output::note(format_args!(
         "{} is made; `cargo test` in it makes the types of registry/refund.json and tries them",
@@ -95,4 +101,20 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         fs::create_dir_all(folder).map_err(Failure::at(folder))?;
     }
     fs::write(path, text).map_err(Failure::at(path))
+}
+
+/// Removes what a command has made that failed: the files in the folder, and these folders that it has made.
+fn take_back(folder: &Path, made: &[&Path]) {
+    // The user reads why the command failed. What cannot be removed either would not be news.
+    for (file, _) in FILES {
+        let file = folder.join(file);
+        let _ = fs::remove_file(&file);
+        let above = file.ancestors().skip(1);
+        for above in above.take_while(|above| *above != folder) {
+            let _ = fs::remove_dir(above);
+        }
+    }
+    for folder in made {
+        let _ = fs::remove_dir(folder);
+    }
 }

@@ -53,3 +53,16 @@ fn what_is_there_stays_and_a_name_is_that_of_a_crate() {
     let manifest = folder.read("frames/Cargo.toml");
     assert!(manifest.contains("accp-runtime = \"0.1."), "{manifest}");
 }
+
+/// The last file has a path that is too long for the system. Nothing stays of those before it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_crate_that_cannot_be_made_whole_leaves_nothing() {
+    let folder = Folder::with(&[]);
+    let deep = vec!["a".repeat(250); 16].join("/");
+    let path = format!("{deep}/{}", "f".repeat(4_072 - deep.len() - 1));
+    let run = folder.run(["new", &path], "");
+    run.code_is(2)
+        .stderr_has(".github/workflows/ci.yml: File name too long");
+    assert!(folder.names().is_empty());
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, DynamicFrame, Registry};
-use accp_session::{Batch, Due, Entry, Snapshot};
+use accp_session::{Batch, Due, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
@@ -185,8 +185,15 @@ fn an_export_has_everything() {
     let frames = "session export chats.db --format frames -o long.accp";
     assert_eq!(fine(&folder, frames), "");
     assert_eq!(folder.read("long.accp").lines().count(), 4);
-    let twice = "session export chats.db -o x --values x";
-    insta::assert_snapshot!(fault(&folder, twice).1, @"error: --output and --values name one file: give each a name of its own");
+    for twice in ["-o x --values x", "-o x --values ./x", "-o ./chats.db"] {
+        let (code, said) = fault(&folder, ("session export chats.db", twice));
+        let last = twice.split(' ').next_back().unwrap();
+        let names = "is named twice: give input, output and side file names of their own";
+        let names = said.contains(names);
+        assert!(code == Some(2) && names, "{last}: {said}");
+    }
+    let mixed = "session export chats.db --values -";
+    insta::assert_snapshot!(fault(&folder, mixed).1, @"error: --output and --values both go to stdout: name a file for one of them");
     let idle = fault(&folder, "session export chats.db --resolve --format frames");
     assert_eq!(idle.0, Some(2));
     assert!(idle.1.contains("leave out --resolve"), "{}", idle.1);
@@ -361,7 +368,54 @@ fn verify_reads_what_stands_there() {
     assert_eq!(run.json()[0]["faults"].as_array().unwrap().len(), 5);
 }
 
-/// `verify` finds a snapshot that is undamaged but does not agree with the log.
+/// A checkpoint that cannot be read is told, with its place. The rest of the session is shown.
+#[test]
+fn a_checkpoint_that_cannot_be_read_is_told() {
+    let folder = Folder::with(&[]);
+    let hub = AgentId::new("hub").unwrap();
+    let options = Options::new("long", hub, Arc::new(Registry::standard()));
+    let now = Time::from_secs(1_714_000_000);
+    let store = SqliteStore::open(folder.path("long.db")).unwrap();
+    let link = Vec::<Transmit>::new();
+    let mut host = Driver::open_host(store, link, options, Rules::default(), now).unwrap();
+    let task = DynamicFrame::new("hub", "req", "plan")
+        .unwrap()
+        .with("x", 1);
+    for _ in 0..1_000 {
+        let session = host.session_mut().unwrap();
+        session.send(&Outbound::message(&task), now).unwrap();
+    }
+    host.carry_out(now).unwrap();
+    drop(host);
+    let mut store = SqliteStore::open(folder.path("long.db")).unwrap();
+    let side = SideId::new("long", "hub");
+    let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
+    let position = snapshot.position + 1;
+    let received = |position: u64| format!("\"received\":{position},");
+    let [before, after] = [snapshot.position, position].map(received);
+    let text = snapshot.text.replacen(&before, &after, 1);
+    assert_ne!(text, snapshot.text);
+    let checkpoint = "@hub>sync:checkpoint{id:one}[mid:1]";
+    let mid = Mid::parse("100000009001");
+    let batch = Batch::new(true).with(|batch| {
+        let entry = Entry::new(position, now, mid, checkpoint);
+        batch.entries = vec![entry.with(|entry| entry.kind = EntryKind::Control)];
+        batch.snapshot = Some(Snapshot { position, text });
+    });
+    store.commit(&[(&side, &batch)]).unwrap();
+    drop(store);
+    for format in ["text", "json"] {
+        let show = ("session show long.db --format", format);
+        let run = folder.run(show, "");
+        let place = format!(
+            "long.db: session `long`: position {position}: the checkpoint cannot be read: E"
+        );
+        run.code_is(1).stderr_has(&place);
+        assert!(run.stdout.contains("1000"), "{}", run.stdout);
+    }
+}
+
+/// Verify finds a snapshot that is whole but differs from the log.
 #[test]
 fn verify_folds_the_log_again() {
     let folder = Folder::with(&[]);

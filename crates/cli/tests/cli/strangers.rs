@@ -260,6 +260,21 @@ fn a_hub_cannot_write_to_a_terminal() {
         assert_harmless(&run);
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     }
+    for sides in ["\"none\"", "null", "{}", "[7]"] {
+        let url = speaker(
+            "200 OK",
+            &format!("{{\"session\":\"main\",\"sides\":{sides}}}"),
+        );
+        for format in ["text", "json"] {
+            let run = run(["erase", "--hub", &url, "--from", "dev", "--format", format]);
+            assert_ne!(run.code, Some(0), "{sides}");
+            assert!(
+                run.stdout.is_empty() && !run.stderr.contains("nothing is left"),
+                "{}",
+                run.stderr
+            );
+        }
+    }
     let told = serde_json::json!({ "sides": [{ "side": HARM, "positions": [1], "keys": [HARM] }] });
     let url = speaker("200 OK", &told.to_string());
     let run = run(["erase", "--hub", &url, "--from", "dev"]);

@@ -21,8 +21,10 @@ use crate::pending_answer::PendingAnswer;
 /// piece waits until all earlier pieces have come, or until the answer comes. See
 /// [`PiecesInOrder`](accp_session::PiecesInOrder).
 ///
-/// Pieces count as handled once they have arrived. Pieces that the program has not read wait in memory. The stream
-/// ends with the answer, or when there will be no answer: [`answer`](Self::answer) says why.
+/// Pieces count as handled once they are here. Pieces that the program has not read wait in memory, and are gone with
+/// this: no handler gets them, and neither does the next run of the program. Only pieces that come later, and the
+/// answer, go to a handler that takes them. The stream ends with the answer, or when there will be no answer:
+/// [`answer`](Self::answer) says why.
 #[must_use = "pieces come to who reads them"]
 pub struct Pieces<P, A> {
     received: UnboundedReceiver<Inbound>,

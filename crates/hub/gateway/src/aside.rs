@@ -267,11 +267,53 @@ fn in_text(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<V
         }
         changes.push((place, format!("[{}]", all.join(","))));
     }
+    changes.extend(without_earlier(aside, raw, &json));
     changes.sort_by_key(|(place, _)| place.start);
     let mut all = turns(aside);
     all.push(replaced(raw, &changes));
     all.extend(aside.beside.iter().map(|call| call.result.clone()));
     Some(vec![(items.get(at)?.clone(), all.join(","))])
+}
+
+/// Returns the changes that take the items of earlier turns out of the lists of a message, such as signed thoughts:
+/// the messages of those turns have them.
+fn without_earlier(aside: &Aside, raw: &str, json: &Json) -> Vec<Change> {
+    let turns = aside.turns.iter().flat_map(|turn| &turn.items);
+    let turns = turns.filter_map(|item| serde_json::from_str::<Json>(item).ok());
+    let turns: Vec<Json> = turns.filter(|item| item["role"] == "assistant").collect();
+    let lists = json.as_object().into_iter().flatten();
+    let lists = lists.filter(|(key, _)| *key != "content" && *key != "tool_calls");
+    let changes = lists.filter_map(|(key, list)| {
+        let list = list.as_array()?;
+        let before = turns.iter().filter_map(|turn| turn[key].as_array());
+        let before: Vec<&Json> = before.flatten().collect();
+        let has_them = list.len() >= before.len()
+            && list
+                .iter()
+                .zip(&before)
+                .all(|(one, other)| is_alike(one, other));
+        if before.is_empty() || !has_them {
+            return None;
+        }
+        let place = member_of(raw, key)?;
+        let array = raw.get(place.clone())?;
+        let own = array_items(array)?.into_iter().skip(before.len());
+        let own: Vec<&str> = own.map(|item| array.get(item)).collect::<Option<_>>()?;
+        Some((place, format!("[{}]", own.join(","))))
+    });
+    changes.collect()
+}
+
+/// Returns whether both are the same item of a list, with whatever number.
+fn is_alike(one: &Json, other: &Json) -> bool {
+    let bare = |json: &Json| {
+        let mut json = json.clone();
+        if let Some(map) = json.as_object_mut() {
+            map.shift_remove("index");
+        }
+        json
+    };
+    bare(one) == bare(other)
 }
 
 /// Returns the changes for an answer among the items of Responses.

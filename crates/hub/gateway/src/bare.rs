@@ -67,7 +67,11 @@ fn unwrap_result(content: &mut Json) {
 pub(crate) fn is_bound(message: &Json) -> bool {
     let blocks = message["content"].as_array().into_iter().flatten();
     let mut kinds = blocks.map(|block| block["type"].as_str());
-    message["type"] == "reasoning" && message["encrypted_content"].is_string()
+    // Chats have the thoughts of other providers so.
+    let details = message["reasoning_details"].as_array();
+    let is_sealed = |part: &Json| part["signature"].is_string() || part["data"].is_string();
+    details.is_some_and(|details| details.iter().any(is_sealed))
+        || message["type"] == "reasoning" && message["encrypted_content"].is_string()
         || kinds.any(|kind| matches!(kind, Some("thinking" | "redacted_thinking")))
 }
 
@@ -111,6 +115,9 @@ mod tests {
             &json!({"type": "reasoning", "encrypted_content": "s"})
         ));
         assert!(!is_bound(&json!({"type": "reasoning", "summary": []})));
+        let chat = |key: &str| json!({"role": "assistant", "reasoning_details": [{key: "s"}]});
+        assert!(is_bound(&chat("signature")) && is_bound(&chat("data")));
+        assert!(!is_bound(&chat("text")));
         assert!(!is_bound(
             &json!({"role": "assistant", "content": "thinking"})
         ));

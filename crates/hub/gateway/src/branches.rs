@@ -9,6 +9,7 @@ use ring::hmac;
 use tokio::sync::broadcast;
 
 use crate::aside::Aside;
+use crate::asides::Asides;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
 use crate::digest::{Digest, Place, is_same, keep_text, places};
@@ -122,14 +123,16 @@ impl Branches {
             branches: Vec::new(),
             resting: HashMap::new(),
             highest: 0,
-            asides: HashMap::new(),
+            asides: Asides::default(),
             cost,
             plain,
             uses: 0,
         };
         for (place, text) in self.ledger.asides(id)? {
             if let (Ok(place), Ok(aside)) = (place.try_into(), serde_json::from_str(&text)) {
-                session.asides.entry(place).or_default().push(aside);
+                for gone in session.asides.put(place, aside, text.len()) {
+                    self.ledger.drop_aside(id, &gone)?;
+                }
             }
         }
         for (number, digests) in kept.resting {
@@ -146,7 +149,7 @@ impl Branches {
         lock(&self.open).found(id)
     }
 
-    /// Records how many bytes the list of a session has.
+    /// Records how many bytes the list of a session has, together with its asides.
     pub(crate) fn weigh(&self, id: &str, bytes: usize) {
         lock(&self.open).weigh(id, bytes);
     }
@@ -219,8 +222,10 @@ impl Branches {
         // An aside always becomes JSON, because it has only names, numbers and texts.
         let text = serde_json::to_string(&aside).unwrap_or_default();
         let mut session = lock(session);
-        session.asides.entry(place).or_default().push(aside);
-        self.ledger.keep_aside(&session.id, &place, &text)
+        let gone = session.asides.put(place, aside, text.len());
+        self.ledger.keep_aside(&session.id, &place, &text)?;
+        let mut gone = gone.iter();
+        gone.try_for_each(|place| self.ledger.drop_aside(&session.id, place))
     }
 
     /// Adds the bill of a request to its session, if the session is held open.

@@ -28,10 +28,8 @@ use crate::state::App;
 use crate::tool::{self, Call, NAME, Shown, TURNS};
 use crate::unpack::{self, Pieces, Unpack};
 use crate::usage::Watch;
-use crate::weave::{Next, Weave};
+use crate::weave::{MOST, Next, Weave};
 
-/// The most bytes of a whole answer. A longer answer is passed on and not read.
-const MOST: usize = 32 << 20;
 /// The most bytes of an error of the provider that the client sees as an event.
 const ERROR: usize = 64 << 10;
 /// The most characters that the ledger keeps of an error of the provider.
@@ -352,6 +350,10 @@ impl Expanding {
     /// Ends the answer, and keeps the part that the client does not see as an aside.
     async fn close(&mut self, weave: &mut Weave, calls: &[Call]) -> Bytes {
         let shown = self.lines(calls.to_vec(), false);
+        if let Some(fault) = weave.fault() {
+            tracing::warn!(fault, "an answer passes unread");
+            self.record.entry.fault = Some(fault);
+        }
         let (seen, aside_of) = weave.close(&shown);
         if let Some(put) = aside_of {
             let (app, session) = (Arc::clone(&self.app), Arc::clone(&self.reading.session));

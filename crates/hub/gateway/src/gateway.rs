@@ -207,8 +207,11 @@ impl Gateway {
             served = served.into_future() => served?,
             () = over => tracing::warn!("answers that are under way break off"),
         }
-        writer.end();
-        let joined = tokio::task::spawn_blocking(|| self.writing.join()).await;
+        let joined = tokio::task::spawn_blocking(move || {
+            writer.end();
+            self.writing.join()
+        });
+        let joined = joined.await;
         if !matches!(joined, Ok(Ok(()))) {
             tracing::error!("the thread of the ledger failed");
         }

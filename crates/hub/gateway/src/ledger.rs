@@ -441,26 +441,6 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Keeps the aside of an answer.
-    pub(crate) fn keep_aside(&self, session: &str, place: &[u8], text: &str) -> Result<()> {
-        let text = self.sealed(session, text)?;
-        let row = "INSERT INTO aside (session, place, text) VALUES (?1, ?2, ?3)";
-        self.connection()
-            .execute(row, params![session, place, text])?;
-        Ok(())
-    }
-
-    /// Returns the asides of a session with their places, in order.
-    pub(crate) fn asides(&self, session: &str) -> Result<Vec<(Vec<u8>, String)>> {
-        let connection = self.connection();
-        let mut rows = connection
-            .prepare_cached("SELECT place, text FROM aside WHERE session = ?1 ORDER BY id")?;
-        let rows = rows.query_map([session], |row| {
-            Ok((row.get(0)?, self.opened(session, row.get(1)?)))
-        })?;
-        Ok(rows.collect::<std::result::Result<_, _>>()?)
-    }
-
     /// Returns what a session has cost so far, and what it would have cost with the unchanged lists of the client.
     pub(crate) fn spent(&self, session: &str) -> Result<(f64, f64)> {
         let sums = "SELECT TOTAL(cost), TOTAL(plain) FROM request WHERE session = ?1";

@@ -27,6 +27,7 @@
 
 mod answer;
 mod aside;
+mod asides;
 mod bare;
 mod bill;
 mod body;

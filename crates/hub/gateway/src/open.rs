@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// This many values are held open, however large they are.
 const LEAST: usize = 64;
-/// More values are held open as long as all their lists together have at most this many bytes. A list takes about
-/// eight times as much memory.
+/// More values are held open as long as all their lists, with the asides of these, have at most this many bytes. A
+/// list takes about eight times as much memory.
 const BYTES: usize = 32 << 20;
 
 /// The values that are held open, by name.

@@ -93,8 +93,9 @@ impl Branches {
         let handle = self
             .session(&plan.session, prices)
             .map_err(|error| failed(&error))?;
-        self.weigh(&plan.session, asked.text.len());
         let mut session = lock(&handle);
+        let bytes = asked.text.len() + session.asides.bytes();
+        self.weigh(&plan.session, bytes);
         // A session that has sent changed lists goes on doing so: its thoughts and caches depend on what was sent.
         if session.branches.is_empty() && self.is_held_out(&plan.session) {
             plan.policy = "holdout";

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use accp_memory::{Memory, Promise};
 
 use crate::aside::Aside;
+use crate::asides::Asides;
 use crate::digest::{Digest, Place, is_kept, is_same, places};
 use crate::kept::Written;
 use crate::prices::Prices;
@@ -28,8 +29,8 @@ pub(crate) struct Session {
     pub(crate) resting: HashMap<Place, i64>,
     /// The highest number of a branch so far.
     pub(crate) highest: i64,
-    /// The asides of answers, by the place of the answer in the list.
-    pub(crate) asides: HashMap<Place, Vec<Aside>>,
+    /// The asides of its answers.
+    pub(crate) asides: Asides,
     /// What the requests of this session have cost so far; `plain` is what they would have cost unchanged.
     pub(crate) cost: f64,
     pub(crate) plain: f64,
@@ -95,10 +96,8 @@ impl Session {
         let plain = plain.map(|branch| branch.digests.len()).max().unwrap_or(0);
         let places = places(digests);
         let places = places.iter().enumerate().skip(plain);
-        let found = places.filter_map(|(at, place)| Some((at, self.asides.get(place)?)));
         // If a list got several answers, the newest one comes first.
-        found
-            .map(|(at, asides)| (at, asides.iter().rev().collect()))
-            .collect()
+        let found = places.filter_map(|(at, place)| Some((at, self.asides.at(place)?)));
+        found.collect()
     }
 }

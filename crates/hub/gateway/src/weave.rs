@@ -4,6 +4,7 @@
 mod chat;
 mod claude;
 mod events;
+mod pieces;
 mod responses;
 
 use accp_memory::Form;
@@ -13,7 +14,14 @@ use crate::aside::{Aside, Beside, Turn};
 use crate::tool::{self, Call, Shown, TURNS};
 use events::Events;
 
-/// An answer in the form of one API, while it arrives.
+/// The most bytes of an answer that the gateway reads: of a whole answer, or of what it keeps of a stream. A longer
+/// answer passes on.
+pub(crate) const MOST: usize = 32 << 20;
+
+/// The most characters of a kind that the gateway does not know, as the ledger names it.
+const KIND: usize = 80;
+
+/// An answer in one form of API, as it comes.
 trait Answer: Send {
     /// Takes an event, and writes what the client sees of it.
     fn event(&mut self, raw: &[u8], json: Json, out: &mut Vec<u8>);
@@ -43,6 +51,15 @@ trait Answer: Send {
     fn differs(&self) -> bool;
     /// Returns one whole answer made of all turns.
     fn combined(&mut self) -> String;
+    /// Returns about how many bytes of the answer are kept, to send them again in the next turn.
+    fn kept(&self) -> usize;
+    /// Keeps nothing more of the answer. From now on, all that begins passes to the client, also calls of the tool.
+    fn keep_no_more(&mut self, out: &mut Vec<u8>);
+    /// Returns a kind of event that this gateway does not know, if there was one in this turn. Such a turn cannot be
+    /// sent again, so what begins after that event passes to the client.
+    fn unknown(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What comes after a turn.
@@ -69,6 +86,8 @@ pub(crate) struct Weave {
     /// A whole answer, as it comes.
     body: Vec<u8>,
     turns: Vec<Turn>,
+    /// Whether the answer is too long to be kept, so that its rest passes on.
+    is_full: bool,
 }
 
 impl Weave {
@@ -87,6 +106,7 @@ impl Weave {
             events: Events::default(),
             body: Vec::new(),
             turns: Vec::new(),
+            is_full: false,
         }
     }
 
@@ -99,24 +119,45 @@ impl Weave {
         }
         self.events.push(bytes);
         while let Some(raw) = self.events.take() {
-            let data = events::data(&raw);
-            let Ok(json) = serde_json::from_slice::<Json>(&data) else {
-                // The last event of a chat, `[DONE]`, is not JSON.
-                let json = Json::String(String::from_utf8_lossy(&data).into_owned());
-                self.answer.event(&raw, json, &mut out);
-                continue;
-            };
-            let is_begin = matches!(
-                json["type"].as_str(),
-                Some("message_start" | "ping" | "response.created" | "response.in_progress")
-            );
-            if self.holds && !is_begin {
-                self.answer.event(&raw, json, &mut self.held);
-            } else {
-                self.answer.event(&raw, json, &mut out);
+            self.take(&raw, &mut out);
+            if !self.is_full && self.answer.kept() + self.held.len() > MOST {
+                self.is_full = true;
+                out.append(&mut self.held);
+                self.answer.keep_no_more(&mut out);
             }
         }
         out
+    }
+
+    /// Takes an event.
+    fn take(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        let data = events::data(raw);
+        let Ok(json) = serde_json::from_slice::<Json>(&data) else {
+            // The last event of a chat, `[DONE]`, is no JSON.
+            let json = Json::String(String::from_utf8_lossy(&data).into_owned());
+            self.answer.event(raw, json, out);
+            return;
+        };
+        let is_begin = matches!(
+            json["type"].as_str(),
+            Some("message_start" | "ping" | "response.created" | "response.in_progress")
+        );
+        if self.holds && !is_begin && !self.is_full {
+            self.answer.event(raw, json, &mut self.held);
+        } else {
+            self.answer.event(raw, json, out);
+        }
+    }
+
+    /// Returns why the gateway has not read the whole answer; `None` if it has.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if self.is_full {
+            return Some(format!("the answer has more than {MOST} bytes"));
+        }
+        let kind: String = self.answer.unknown()?.chars().take(KIND).collect();
+        Some(format!(
+            "this gateway does not know {kind:?}, and passes what comes after it in an answer"
+        ))
     }
 
     /// Returns whether the turn has ended, even if the provider has not closed the stream yet.
@@ -151,7 +192,7 @@ impl Weave {
             return Next::Breaks;
         }
         let calls = self.answer.calls().into_iter().map(|(_, call, _)| call);
-        let calls: Vec<Call> = calls.collect();
+        let calls: Vec<Call> = calls.filter(|_| !self.is_full).collect();
         if calls.is_empty() || !self.answer.is_alone() {
             Next::Ends(calls)
         } else if self.turns.len() < TURNS {
@@ -190,7 +231,8 @@ impl Weave {
                 });
             }
         }
-        let is_aside = !self.turns.is_empty() || !beside.is_empty();
+        // Of an answer that is too long, nobody could tell its place in the next list.
+        let is_aside = !self.is_full && (!self.turns.is_empty() || !beside.is_empty());
         let aside = is_aside.then(|| Aside {
             seen: self.answer.pieces(),
             turns: std::mem::take(&mut self.turns),
@@ -277,3 +319,6 @@ fn set(json: &mut Json, key: &str, value: Json) {
 fn arguments(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or(Json::Null)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,4 +15,5 @@ mod reading;
 mod receipts;
 mod sockets;
 mod thoughts;
+mod unusual;
 mod upstream;

@@ -35,18 +35,21 @@ impl Bench {
         .await
     }
 
-    /// Starts a gateway with these settings, in front of a test provider that has the APIs of Anthropic and of
-    /// OpenAI.
+    /// Starts a gateway with these settings, in front of a provider that has the APIs of both, where the settings name
+    /// no other one.
     pub(crate) async fn with(config: Config) -> Self {
         let (upstream, url) = Upstream::start().await;
+        let of = |named: String| {
+            if named.starts_with("http://") {
+                named
+            } else {
+                url.clone()
+            }
+        };
         let config = Config {
             listen: ([127, 0, 0, 1], 0).into(),
-            anthropic: url.clone(),
-            openai: if config.openai.starts_with("http://") {
-                config.openai.clone()
-            } else {
-                url
-            },
+            anthropic: of(config.anthropic),
+            openai: of(config.openai),
             ..config
         };
         let mut bench = Self {

@@ -47,9 +47,8 @@ async fn heard_whole(stream: &mut TcpStream) -> String {
     head + &String::from_utf8(body).unwrap()
 }
 
-/// Returns an answer of a provider. If `missing` is not 0, the answer announces more bytes than it has, so it breaks
-/// off.
-fn answer(kind: &str, body: &str, missing: usize) -> String {
+/// Returns an answer of a provider. With `missing` bytes more than it has, it breaks off.
+pub(crate) fn answer(kind: &str, body: &str, missing: usize) -> String {
     let length = body.len() + missing;
     let kind = if kind.is_empty() {
         String::new()
@@ -99,7 +98,7 @@ pub(crate) async fn ask(url: String, more: Json) -> reqwest::Response {
     answer
 }
 
-const EVENTS: &str = "text/event-stream";
+pub(crate) const EVENTS: &str = "text/event-stream";
 
 #[tokio::test]
 async fn a_stream_that_closes_after_its_reason_has_ended() {

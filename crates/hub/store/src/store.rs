@@ -127,8 +127,8 @@ pub trait Store {
 
     /// Looks for words in the frames of a side that still have their texts, also in the values of cold state that
     /// a frame refers to. Returns at most `limit` entries that have any of the words, the best first by BM25. Of
-    /// two entries with the same score, the later comes first. Words are runs of letters and digits; capitals and
-    /// small letters are the same. Frames of the session itself are left out, and so are parts, because the whole
+    /// two entries with the same score, the later comes first. Words are runs of letters and digits, of which the
+    /// first 256 bytes count; capitals and small letters are the same. Frames of the session itself are left out, and so are parts, because the whole
     /// frame is an entry of its own.
     ///
     /// The default reads the whole log and searches it in memory.

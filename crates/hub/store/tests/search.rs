@@ -159,3 +159,32 @@ fn a_file_that_another_writes_to_is_searched_as_it_is() {
             .is_empty()
     );
 }
+
+/// Digests, keys and what is written in base64 are found whole, in frames and in their values.
+#[test]
+fn long_runs_of_letters_and_digits_are_found() {
+    let side = SideId::new("launch", "hub");
+    let [digest, data] = ["0f".repeat(64), "aB3".repeat(400)];
+    let mut batch = Batch::new(true);
+    batch.entries.extend([
+        entry(1, &format!("@a>req:x{{c:sha512_{digest}}}[mid:1]")),
+        entry(2, "@a>req:x{c:$cold.k1_0}[mid:1]"),
+        entry(3, &format!("@a>req:x{{c:{}1}}[mid:1]", &digest[1..])),
+    ]);
+    batch.cold.push(value("k1_0", &data));
+    let mut memory = MemoryStore::new();
+    let mut file = SqliteStore::open_in_memory().unwrap();
+    for store in [&mut memory as &mut dyn Store, &mut file] {
+        store.commit(&[(&side, &batch)]).unwrap();
+        for (words, position) in [(&digest, 1), (&data.to_lowercase(), 2)] {
+            let found = store.search(&side, words, 9).unwrap();
+            let positions: Vec<u64> = found.iter().map(|found| found.position).collect();
+            assert_eq!(positions, [position], "{words}");
+            let snippet = found[0].snippet.to_lowercase();
+            assert!(
+                snippet.starts_with(&words[..words.len().min(256)]),
+                "{snippet}"
+            );
+        }
+    }
+}

@@ -46,7 +46,7 @@ use crate::list::MessageList;
 use crate::message::ListMessage;
 use crate::window::Window;
 use above::Above;
-use calls::{Calls, Place};
+use calls::{Asked, Calls, Place};
 use edits::Edits;
 use known::{Known, KnownResult, Names, State};
 use result::Given;
@@ -254,6 +254,11 @@ impl Memory {
                 self.calls.see(message);
                 for (index, given) in Given::of(message, &self.named).iter().enumerate() {
                     self.answered(given, (at, index));
+                    let (asked, names_file) = self.about(&given.id);
+                    let known = self.state.messages.get_mut(at);
+                    if let Some(result) = known.and_then(|known| known.results.get_mut(index)) {
+                        result.answers(asked, names_file);
+                    }
                 }
             }
             self.stand();
@@ -267,6 +272,11 @@ impl Memory {
         self.first_changed = self.first_changed.min(at);
     }
 
+    /// Returns what the newest call with this id asks for, if it is a call of the tool, and whether it names a file.
+    fn about(&self, id: &str) -> (Option<Asked>, bool) {
+        (self.calls.asked(id).cloned(), self.edits.names_file(id))
+    }
+
     /// Notes the result of a call, unless the call failed.
     fn answered(&mut self, given: &Given, place: Place) {
         if !given.has_failed {
@@ -274,14 +284,14 @@ impl Memory {
         }
     }
 
-    /// Collects the uncut results of the list again, for later results to refer to.
+    /// Collects the results of the list again, for later results to refer to.
     fn stand(&mut self) {
         let mut above = Above::default();
         let messages = self.state.messages.iter().enumerate();
         let stand = messages.filter(|(at, known)| self.state.stands(*at, known));
         let results = stand.flat_map(|(_, known)| &known.results);
-        for result in results.filter(|result| self.shown(result).is_none()) {
-            above.add(result);
+        for result in results {
+            above.add(result, self.shown_of(result));
         }
         self.above = above;
     }
@@ -306,18 +316,19 @@ impl Memory {
             for (index, given) in given.into_iter().enumerate() {
                 let name = self.names.take(&given.id, results + given.at + 1);
                 let mut result = KnownResult::of(name, &given);
+                let (asked, names_file) = self.about(&given.id);
+                result.answers(asked, names_file);
                 let before = self.counter.count(&given.text) as u64;
                 result.tokens = before;
-                let is_shown = self.shown(&result).is_some();
-                if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
+                let shown_of = self.shown_of(&result);
+                let is_shown = shown_of.is_some();
+                if given.may_change && !is_shown && !self.edits.quotes(list, &result) {
                     let sent = sent_tokens + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
                     self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
                     self.preview(list, (at, self.beside.1 + sent), &given, &mut result);
                 }
-                if !is_shown {
-                    self.above.add(&result);
-                }
+                self.above.add(&result, shown_of);
                 self.answered(&given, (at, index));
                 if result.tokens < before {
                     let formed = Formed {
@@ -361,7 +372,9 @@ impl Memory {
         let Some(gain) = result.tokens.checked_sub(after) else {
             return;
         };
-        let is_cheaper = gain >= WORTH && after * 10 <= result.tokens * 9;
+        // A provider refuses a text without words, so a result of codes alone stays.
+        let has_words = !formed.trim().is_empty();
+        let is_cheaper = has_words && gain >= WORTH && after * 10 <= result.tokens * 9;
         // A cache keeps no list below its minimum.
         let is_kept = sent - gain >= self.prices.minimum();
         let is_ahead = self.prices.covers_steps(saved + gain);
@@ -395,7 +408,9 @@ impl Memory {
         let cut = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
         let Some(text) = cut else { return };
         let after = self.counter.count(&text) as u64;
-        let removed = tokens.saturating_sub(after);
+        let Some(removed) = tokens.checked_sub(after).filter(|removed| *removed > 0) else {
+            return;
+        };
         let is_too_large = self.state.needs_tool && tokens > self.window.large_result();
         let is_kept = sent.saturating_sub(removed) >= self.prices.minimum();
         if is_too_large || is_kept && self.pays_at_once(removed) {

@@ -2,6 +2,7 @@
 //! with marks that can be read back.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod edges;
 mod lines;
 mod marks;
 mod rules;

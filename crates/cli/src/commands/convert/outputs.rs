@@ -10,7 +10,7 @@ use super::Args;
 use accp_console::conversations::at;
 use accp_console::externals::{ExternalsFile, path_for};
 use accp_console::outcome::Failure;
-use accp_console::output::{Output, PRIVATE};
+use accp_console::output::{Output, PRIVATE, distinct};
 
 /// The file of the frames, or stdout, and the side file if the user named one.
 pub(super) struct Outputs {
@@ -25,9 +25,8 @@ impl Outputs {
             (None, Some(output)) if *output != Path::new("-") => Some(path_for(output)),
             (None, _) => None,
         };
-        let inputs = args.inputs().into_iter().map(Path::to_path_buf);
-        let outputs = args.output.iter().chain(&externals).cloned();
-        distinct(inputs.chain(outputs))?;
+        let outputs = args.output.iter().chain(&externals).map(PathBuf::as_path);
+        distinct(args.inputs().into_iter().chain(outputs))?;
         let externals = externals
             .map(|path| ExternalsFile::create(&path))
             .transpose()?;
@@ -79,23 +78,6 @@ impl Outputs {
         self.externals.map_or(Ok(()), ExternalsFile::finish)?;
         self.frames.finish()
     }
-}
-
-/// Fails if two of these paths name the same file: a file cannot be both read and written, and cannot be written
-/// twice.
-fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
-    let mut seen = Vec::new();
-    for path in paths.filter(|path| path.as_path() != Path::new("-")) {
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if seen.contains(&real) {
-            let name = path.display();
-            return Err(Failure::Misuse(format!(
-                "{name} is named twice: give input, output and side file names of their own"
-            )));
-        }
-        seen.push(real);
-    }
-    Ok(())
 }
 
 /// Refuses every value, because the user named no side file. The error names the option that would

@@ -1,6 +1,6 @@
 //! `accp session export`: writes the log and the values of a session for programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_frame::DynamicFrame;
@@ -59,9 +59,13 @@ pub(crate) enum ExportFormat {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.output.is_some() && args.output == args.values {
+    let files = args.output.iter().chain(&args.values);
+    let files = files.chain([&args.session.file]);
+    output::distinct(files.map(PathBuf::as_path))?;
+    let is_stdout = |path: &PathBuf| path.as_path() == Path::new("-");
+    if args.values.as_ref().is_some_and(is_stdout) && args.output.as_ref().is_none_or(is_stdout) {
         return Err(Failure::Misuse(
-            "--output and --values name one file: give each a name of its own".to_owned(),
+            "--output and --values both go to stdout: name a file for one of them".to_owned(),
         ));
     }
     if args.resolve && args.format == ExportFormat::Frames {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used, render_context};
+use accp_frame::DecodeError;
 use accp_session::{Due, EntryKind, MemberId, State, Time};
 use accp_store::{Log, Store as _};
 use serde_json::{Value as Json, json};
@@ -13,7 +14,7 @@ use crate::store_file::{OpenedSession, SessionArgs};
 use crate::words::{name, ranges, triggers, utc};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::Output;
+use accp_console::output::{self, Output};
 use accp_console::table::Table;
 
 /// Show a session: members, budgets, checkpoints, shared state, and waiting frames
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let redactor = args.redact.then(Redactor::new).transpose()?;
     let mut opened = args.session.open()?;
     let mut out = Output::stdout();
+    let mut unread = Vec::new();
     if args.context {
         let state = opened.side.state();
         let context = render_context(state.warm(), state.hot());
@@ -59,14 +61,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Format::Text => out.line(details.text(&opened, redactor.as_ref()).trim_end())?,
             Format::Json => out.record(details.json(&opened, redactor.as_ref()))?,
         }
+        unread = details.unread;
     }
     out.finish()?;
-    Ok(Verdict::Fine)
+    for (position, error) in &unread {
+        output::error(format_args!(
+            "{}: session `{}`: position {position}: the checkpoint cannot be read: {error}; `accp session verify` checks the \
+             whole log",
+            args.session.file.display(),
+            name(&opened.summary.name()),
+        ));
+    }
+    Ok(Verdict::of(unread.len() as u64))
 }
 
 /// Data of a session that is not part of its state, and is read from the store.
 struct SessionDetails {
     checkpoints: Vec<(u64, Checkpoint)>,
+    /// The positions of checkpoints that cannot be read, each with the error.
+    unread: Vec<(u64, DecodeError)>,
     frames: u64,
     /// The number of frames that expired before a handler got them.
     lapsed: u64,
@@ -85,6 +98,7 @@ impl SessionDetails {
         let id = &opened.summary.side;
         let mut details = Self {
             checkpoints: Vec::new(),
+            unread: Vec::new(),
             frames: 0,
             lapsed: 0,
             outbox: opened.store.load(id)?.unwrap_or_default().outbox.len(),
@@ -99,9 +113,10 @@ impl SessionDetails {
             match entry.kind {
                 EntryKind::Frame => details.frames += 1,
                 EntryKind::Control if entry.text.contains(">sync:checkpoint{") => {
-                    let checkpoint = Checkpoint::decode(&entry.text).ok();
-                    let checkpoint = checkpoint.map(|checkpoint| (entry.position, checkpoint));
-                    details.checkpoints.extend(checkpoint);
+                    match Checkpoint::decode(&entry.text) {
+                        Ok(checkpoint) => details.checkpoints.push((entry.position, checkpoint)),
+                        Err(error) => details.unread.push((entry.position, error)),
+                    }
                 }
                 _ => {}
             }

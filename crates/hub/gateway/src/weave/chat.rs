@@ -4,9 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::pieces::{bytes_of, count_on, grow};
 use super::{Answer, added, arguments, set};
 use crate::aside::{SEAM, pieces_of_chat};
 use crate::tool::{Call, NAME};
+
+/// Members of a message that the next turn does not get as they are: the gateway puts three of them together itself,
+/// and providers do not take the others back.
+const OWN: [&str; 6] = [
+    "role",
+    "content",
+    "tool_calls",
+    "refusal",
+    "annotations",
+    "audio",
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
@@ -20,6 +32,8 @@ pub(super) struct Chat {
     calls: BTreeMap<u64, Json>,
     /// What else the message has, such as the reasoning of some providers.
     more: Map<String, Json>,
+    /// The number with which the items of each list in `more` go on in this turn: the client counts those of all turns.
+    before: Map<String, Json>,
     reason: String,
     /// The events that end a stream.
     held: Vec<(Vec<u8>, Json)>,
@@ -29,6 +43,10 @@ pub(super) struct Chat {
     total: Json,
     turns: usize,
     is_over: bool,
+    /// The bytes of the message and of `held`.
+    kept: usize,
+    /// Whether no more is kept of the message.
+    is_full: bool,
 }
 
 fn is_ours(call: &Json) -> bool {
@@ -49,9 +67,12 @@ impl Chat {
         } else {
             ""
         };
-        self.text.push_str(words);
         let said = format!("{seam}{words}");
-        self.shown.push_str(&said);
+        if is_first || !self.is_full {
+            self.text.push_str(words);
+            self.shown.push_str(&said);
+            self.kept += words.len() + said.len();
+        }
         said
     }
 
@@ -60,19 +81,15 @@ impl Chat {
         let mut seen = Vec::new();
         for piece in pieces {
             let index = piece["index"].as_u64().unwrap_or(0);
-            let more = piece["function"]["arguments"].as_str().unwrap_or_default();
-            if let Some(call) = self.calls.get_mut(&index) {
-                let before = call["function"]["arguments"].as_str().unwrap_or_default();
-                let all = Json::from(format!("{before}{more}"));
-                if let Some(function) = call.get_mut("function") {
-                    set(function, "arguments", all);
-                }
-            } else {
-                let mut call = piece.clone();
-                if let Some(call) = call.as_object_mut() {
-                    call.shift_remove("index");
-                }
-                self.calls.insert(index, call);
+            let mut new = piece.clone();
+            if let Some(new) = new.as_object_mut() {
+                new.shift_remove("index");
+            }
+            // A call that begins when no more is kept passes, and only its place counts.
+            let call = self.calls.entry(index).or_default();
+            if !self.is_full {
+                self.kept += bytes_of(&new);
+                grow(call, &new);
             }
             if self.calls.get(&index).is_some_and(is_ours) {
                 continue;
@@ -132,14 +149,28 @@ impl Chat {
                 is_changed = true;
             }
         }
-        for (key, value) in delta.iter() {
-            if let (Some(value), "reasoning_content") = (value.as_str(), &**key) {
-                let before = self.more.get(key).and_then(Json::as_str);
-                let all = format!("{}{value}", before.unwrap_or_default());
-                self.more.insert(key.clone(), Json::from(all));
+        let others = delta.iter_mut();
+        let others = others.filter(|(key, value)| !OWN.contains(&&***key) && !value.is_null());
+        for (key, value) in others {
+            if !self.is_full {
+                self.kept += bytes_of(value);
+                grow(self.more.entry(key.clone()).or_insert(Json::Null), value);
             }
+            let before = self.before.get(key).and_then(Json::as_u64);
+            is_changed |= count_on(value, before.unwrap_or(0));
         }
         is_changed
+    }
+}
+
+impl Chat {
+    /// Holds an event back until the client may see the end of the stream.
+    fn hold(&mut self, raw: Vec<u8>, json: Json, out: &mut Vec<u8>) {
+        self.kept += raw.len();
+        self.held.push((raw, json));
+        if self.is_full {
+            self.tail(out);
+        }
     }
 }
 
@@ -148,7 +179,7 @@ impl Answer for Chat {
         if json.is_string() {
             // `[DONE]`, or a line that only keeps the connection open.
             if json == "[DONE]" {
-                self.held.push((raw.to_vec(), json));
+                self.hold(raw.to_vec(), json, out);
                 self.is_over = true;
             } else {
                 out.extend_from_slice(raw);
@@ -168,7 +199,15 @@ impl Answer for Chat {
             .map_or(Json::Null, Json::take);
         if choice.is_null() {
             put_back(&mut json, choice);
-            self.held.push((raw.to_vec(), json));
+            // The first chunk of Azure has no choices, either, and nothing of the answer's end.
+            let is_end = json["usage"].is_object() || !self.reason.is_empty();
+            if is_end {
+                self.hold(raw.to_vec(), json, out);
+            } else if self.turns == 0 {
+                out.extend_from_slice(raw);
+            } else {
+                self.write(json, out);
+            }
             return;
         }
         let mut is_changed = self.turns > 0;
@@ -194,7 +233,7 @@ impl Answer for Chat {
             }
             put_back(&mut json, choice);
             let raw = if has_more { Vec::new() } else { raw.to_vec() };
-            self.held.push((raw, json));
+            self.hold(raw, json, out);
             return;
         }
         if is_empty {
@@ -216,10 +255,11 @@ impl Answer for Chat {
         let text = message["content"].as_str().unwrap_or_default().to_owned();
         let calls = message["tool_calls"].as_array().into_iter().flatten();
         self.calls = (0..).zip(calls.cloned()).collect();
-        if let Some(text) = message["reasoning_content"].as_str() {
-            self.more
-                .insert("reasoning_content".to_owned(), Json::from(text));
-        }
+        let more = message.as_object().into_iter().flatten();
+        let more = more.filter(|(key, value)| !OWN.contains(&&***key) && !value.is_null());
+        self.more = more
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         let reason = json["choices"][0]["finish_reason"].as_str();
         reason.unwrap_or_default().clone_into(&mut self.reason);
         self.say(&text);
@@ -289,7 +329,15 @@ impl Answer for Chat {
     }
 
     fn begin(&mut self, keeps: bool) {
-        if !keeps {
+        if keeps {
+            for (key, value) in &self.more {
+                let items = value.as_array().into_iter().flatten();
+                let last = items.filter_map(|item| item["index"].as_u64()).max();
+                let before = self.before.get(key).and_then(Json::as_u64).unwrap_or(0);
+                let before = before.saturating_add(last.map_or(0, |last| last.saturating_add(1)));
+                self.before.insert(key.clone(), Json::from(before));
+            }
+        } else {
             self.shown.clear();
             self.has_role = false;
         }
@@ -354,6 +402,15 @@ impl Answer for Chat {
             }
         }
         json.to_string()
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+
+    fn keep_no_more(&mut self, out: &mut Vec<u8>) {
+        self.is_full = true;
+        self.tail(out);
     }
 }
 

@@ -30,6 +30,12 @@ pub(super) struct Claude {
     total: Json,
     turns: usize,
     is_over: bool,
+    /// The bytes of the blocks.
+    kept: usize,
+    /// Whether no more is kept of the blocks.
+    is_full: bool,
+    /// The kind of a delta of this turn that this gateway does not know.
+    unknown: Option<String>,
 }
 
 #[derive(Debug)]
@@ -49,29 +55,34 @@ impl Block {
         }
     }
 
-    fn add(&mut self, delta: &Json) {
-        for (kind, key) in [
-            ("text_delta", "text"),
-            ("thinking_delta", "thinking"),
-            ("signature_delta", "signature"),
-        ] {
-            if delta["type"] == kind {
-                let before = self.json[key].as_str().unwrap_or_default();
-                let more = delta[key].as_str().unwrap_or_default();
-                let all = Json::from(format!("{before}{more}"));
-                set(&mut self.json, key, all);
+    /// Adds a delta, and returns how many bytes it has; `None` if its kind is not known.
+    fn add(&mut self, delta: &Json) -> Option<usize> {
+        let key = match delta["type"].as_str()? {
+            "text_delta" => "text",
+            "thinking_delta" => "thinking",
+            "signature_delta" => "signature",
+            "input_json_delta" => {
+                let more = delta["partial_json"].as_str().unwrap_or_default();
+                self.input.push_str(more);
+                return Some(more.len());
             }
+            "citations_delta" => {
+                let citation = delta["citation"].clone();
+                let bytes = citation.to_string().len();
+                match self.json.get_mut("citations").and_then(Json::as_array_mut) {
+                    Some(all) => all.push(citation),
+                    None => set(&mut self.json, "citations", Json::Array(vec![citation])),
+                }
+                return Some(bytes);
+            }
+            _ => return None,
+        };
+        let more = delta[key].as_str().unwrap_or_default();
+        match self.json.get_mut(key) {
+            Some(Json::String(all)) => all.push_str(more),
+            _ => set(&mut self.json, key, Json::from(more)),
         }
-        if delta["type"] == "input_json_delta" {
-            self.input
-                .push_str(delta["partial_json"].as_str().unwrap_or_default());
-        }
-        if delta["type"] == "citations_delta" {
-            let before = self.json["citations"].as_array().cloned();
-            let mut all = before.unwrap_or_default();
-            all.push(delta["citation"].clone());
-            set(&mut self.json, "citations", Json::Array(all));
-        }
+        Some(more.len())
     }
 
     fn end(&mut self) {
@@ -137,12 +148,28 @@ impl Answer for Claude {
                 }
             }
             Some("content_block_start") => {
-                self.blocks.push(Block::new(json["content_block"].clone()));
+                let block = &json["content_block"];
+                let block = if self.is_full {
+                    json!({ "type": block["type"] })
+                } else {
+                    self.kept += raw.len();
+                    block.clone()
+                };
+                let mut block = Block::new(block);
+                block.is_ours &= self.unknown.is_none();
+                self.blocks.push(block);
                 self.pass(raw, json, index, out);
             }
             Some("content_block_delta") => {
-                if let Some(block) = self.blocks.get_mut(index) {
-                    block.add(&json["delta"]);
+                let block = self.blocks.get_mut(index);
+                if let Some(block) = block.filter(|_| !self.is_full) {
+                    let delta = &json["delta"];
+                    if let Some(bytes) = block.add(delta) {
+                        self.kept += bytes;
+                    } else {
+                        let kind = delta["type"].as_str().unwrap_or_default();
+                        self.unknown = Some(kind.to_owned());
+                    }
                 }
                 self.pass(raw, json, index, out);
             }
@@ -188,7 +215,7 @@ impl Answer for Claude {
     }
 
     fn calls(&self) -> Vec<(usize, Call, String)> {
-        if self.stopped() != "tool_use" {
+        if self.stopped() != "tool_use" || self.unknown.is_some() {
             return Vec::new();
         }
         let mut seen = self.shown.len();
@@ -274,5 +301,17 @@ impl Answer for Claude {
         set(&mut message, "content", self.visible().cloned().collect());
         set(&mut message, "usage", added(&self.total, &self.usage));
         message.to_string()
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+
+    fn keep_no_more(&mut self, _: &mut Vec<u8>) {
+        self.is_full = true;
+    }
+
+    fn unknown(&self) -> Option<&str> {
+        self.unknown.as_deref()
     }
 }

@@ -24,6 +24,10 @@ pub(super) struct Responses {
     total: Json,
     turns: usize,
     is_over: bool,
+    /// The bytes of the items.
+    kept: usize,
+    /// The first item that passes although it may be a call of the tool, because no more is kept.
+    open_from: Option<usize>,
 }
 
 fn is_ours(item: &Json) -> bool {
@@ -59,8 +63,20 @@ fn without_tool(response: &mut Json) -> bool {
 
 impl Responses {
     fn visible(&self) -> impl Iterator<Item = &Json> {
-        let now = self.items.iter().filter(|item| !is_ours(item));
-        self.shown.iter().chain(now)
+        let now = self.items.iter().enumerate();
+        let now = now.filter(|(at, item)| !self.is_hidden(*at, item));
+        self.shown.iter().chain(now.map(|(_, item)| item))
+    }
+
+    /// Returns whether the client does not see the item at this index.
+    fn is_hidden(&self, at: usize, item: &Json) -> bool {
+        is_ours(item) && self.open_from.is_none_or(|from| at < from)
+    }
+
+    /// Returns whether the client does not see one of the items.
+    fn hides(&self) -> bool {
+        let mut items = self.items.iter().enumerate();
+        items.any(|(at, item)| self.is_hidden(at, item))
     }
 
     /// Writes an event under the next number. If the event does not change, writes the same bytes that came.
@@ -84,7 +100,7 @@ impl Responses {
     fn seen_of(&self, response: &Json) -> (Json, bool) {
         let mut seen = response.clone();
         let mut is_changed = without_tool(&mut seen);
-        if self.turns > 0 || self.items.iter().any(is_ours) {
+        if self.turns > 0 || self.hides() {
             set(&mut seen, "id", self.id.clone());
             set(&mut seen, "output", self.visible().cloned().collect());
             if self.turns > 0 {
@@ -135,19 +151,31 @@ impl Answer for Responses {
         };
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         match &*kind {
-            "response.output_item.added" => self.items.push(json["item"].clone()),
-            "response.output_item.done" => {
+            "response.output_item.added" if self.open_from.is_some() => {
+                let kind = &json["item"]["type"];
+                self.items.push(json!({ "type": kind }));
+            }
+            "response.output_item.added" => {
+                self.kept += raw.len();
+                self.items.push(json["item"].clone());
+            }
+            "response.output_item.done" if self.open_from.is_none() => {
                 if let Some(item) = self.items.get_mut(index) {
+                    self.kept += raw.len();
                     *item = json["item"].clone();
                 }
             }
             _ => {}
         }
-        if self.items.get(index).is_some_and(is_ours) {
+        let hidden = |at: usize| {
+            let item = self.items.get(at);
+            item.is_some_and(|item| self.is_hidden(at, item))
+        };
+        if hidden(index) {
             return;
         }
-        let before = self.items.iter().take(index);
-        let shown = self.shown.len() + before.filter(|item| !is_ours(item)).count();
+        let items = 0..index.min(self.items.len());
+        let shown = self.shown.len() + items.filter(|at| !hidden(*at)).count();
         let is_changed = shown != index;
         if is_changed {
             set(&mut json, "output_index", Json::from(shown));
@@ -241,6 +269,14 @@ impl Answer for Responses {
 
     fn combined(&mut self) -> String {
         self.seen_of(&self.end["response"]).0.to_string()
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+
+    fn keep_no_more(&mut self, _: &mut Vec<u8>) {
+        self.open_from = Some(self.items.len());
     }
 }
 

@@ -3,7 +3,7 @@
 //! The file holds no index. So a damaged index cannot hide a frame, and files of all versions are searched in the
 //! same way. The index is made at the first search, and follows the log from then on.
 
-use accp_context::search::{Query, words};
+use accp_context::search::{Query, terms};
 use rusqlite::Connection;
 
 use super::fault::Fault;
@@ -94,8 +94,8 @@ impl Index {
                 let value = |key: &str| value(conn, side, key);
                 if let Some(document) = Document::of(entry, value)? {
                     let mut all = String::new();
-                    for word in words(&document.text) {
-                        all.push_str(&word);
+                    for term in terms(&document.text) {
+                        all.push_str(&term);
                         all.push(' ');
                     }
                     statement.execute((entry.position, all))?;

@@ -28,9 +28,18 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Notes the calls of a message.
+    /// Notes the calls of a message. If two of them have one id, nobody can tell which of them a result answers.
     pub(super) fn see(&mut self, message: &ListMessage) {
+        let mut ids: HashMap<&str, usize> = HashMap::new();
         for call in &message.calls {
+            *ids.entry(&call.id).or_default() += 1;
+        }
+        for call in &message.calls {
+            if ids.get(&*call.id).is_some_and(|calls| *calls > 1) {
+                self.by_id.remove(&call.id);
+                self.asked.remove(&call.id);
+                continue;
+            }
             let arguments = message.arguments(call).unwrap_or_default();
             let said = format!("{}\n{arguments}", call.tool);
             self.by_id.insert(call.id.clone(), said);
@@ -56,7 +65,7 @@ impl Calls {
         self.superseded.contains(&place)
     }
 
-    /// Returns the lines that the call with this id asks for, if it is a call of `memory_read`.
+    /// Returns what the newest call with this id asks for, if it is a call of the tool.
     pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
         self.asked.get(id).filter(|_| !id.is_empty())
     }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
+use super::known::KnownResult;
 use crate::list::MessageList;
 use crate::message::ListMessage;
 use crate::writes::{is_path, is_replaced};
@@ -35,10 +36,15 @@ impl Edits {
         }
     }
 
-    /// Returns whether the result of a call shows text of a file that an edit may have to match exactly. There may be
-    /// such edits if a tool of the request, or an earlier call, has the text to replace as an argument.
-    pub(super) fn quotes(&self, list: &MessageList, id: &str) -> bool {
-        self.files.contains(id) && (self.has_replaced || matches(list.tools()))
+    /// Returns whether the newest call with this id names a file.
+    pub(super) fn names_file(&self, id: &str) -> bool {
+        self.files.contains(id)
+    }
+
+    /// Returns whether a result shows text of a file that an edit may have to match exactly. There are such edits if a
+    /// tool of the request or an earlier call takes the text that it replaces.
+    pub(super) fn quotes(&self, list: &MessageList, result: &KnownResult) -> bool {
+        result.names_file() && (self.has_replaced || matches(list.tools()))
     }
 }
 

@@ -7,6 +7,7 @@ use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
+use super::calls::Asked;
 use super::result::Given;
 use super::{below, lines};
 use crate::form::Form;
@@ -111,6 +112,12 @@ pub(super) struct KnownResult {
     /// The id of the result's call; empty if there is none.
     #[serde(skip)]
     call: String,
+    /// What the call asks for, if it is a call of the tool, and whether it names a file. A later call may have the same
+    /// id, so both are noted when the result comes. A list gives them anew after a restart.
+    #[serde(skip)]
+    asked: Option<Asked>,
+    #[serde(skip)]
+    names_file: bool,
     /// The first and last lines, and their tokens. Made when they are first needed; `None` inside if no line would
     /// leave.
     #[serde(skip)]
@@ -169,16 +176,23 @@ impl Names {
     }
 
     /// Returns a new name for a result: the id of its call, or else its number among all results of the list, from 1.
-    /// The number is used if another result has this id, or if the id is long: providers make ids of twenty tokens.
+    /// The number is used if another result has this id, or if the id is long: providers make ids of twenty tokens. An
+    /// id with a space, a bracket or a quote would break a mark.
     pub(super) fn take(&mut self, id: &str, mut number: usize) -> String {
         let mut name = id.to_owned();
-        while name.is_empty() || name.len() > ID || self.0.contains(&name) {
+        while !is_name(&name) || self.0.contains(&name) {
             name = number.to_string();
             number += 1;
         }
         self.0.insert(name.clone());
         name
     }
+}
+
+/// Returns whether an id can stand in a mark as it is.
+fn is_name(id: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    (1..=ID).contains(&id.len()) && id.chars().all(is_plain)
 }
 
 impl Known {
@@ -260,6 +274,8 @@ impl KnownResult {
             inner: OnceLock::new(),
             given: Some((given.text.clone(), given.place.clone())),
             call: given.id.clone(),
+            asked: None,
+            names_file: false,
             ends: OnceLock::new(),
             gone: OnceLock::new(),
         }
@@ -332,7 +348,23 @@ impl KnownResult {
         &self.call
     }
 
-    /// Makes the list show the text as it was given.
+    /// Notes what the result's call asks for, if it is a call of the tool, and whether it names a file.
+    pub(super) fn answers(&mut self, asked: Option<Asked>, names_file: bool) {
+        self.asked = asked;
+        self.names_file = names_file;
+    }
+
+    /// Returns what the result's call asks for, if it is a call of the tool.
+    pub(super) fn asked(&self) -> Option<&Asked> {
+        self.asked.as_ref()
+    }
+
+    /// Returns whether the result's call names a file.
+    pub(super) fn names_file(&self) -> bool {
+        self.names_file
+    }
+
+    /// Gives the text back as it was.
     pub(super) fn reset(&mut self) {
         self.first = None;
         self.now = None;
@@ -357,6 +389,12 @@ impl KnownResult {
     pub(super) fn gone(&self, mark: impl FnOnce(&str, &str) -> (String, u64)) -> (&str, u64) {
         let gone = self.gone.get_or_init(|| mark(&self.name, self.in_lines()));
         (&gone.0, gone.1)
+    }
+
+    /// Returns the form that the result got when it entered the list, with all its lines; `None` if that is the text as
+    /// it was given.
+    pub(super) fn formed(&self) -> Option<&str> {
+        self.first.as_deref()
     }
 
     /// Returns whether the result has another form than the text as it was given.

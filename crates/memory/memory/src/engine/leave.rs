@@ -128,9 +128,9 @@ impl Memory {
                 result.reset();
                 result.tokens = self.counter.count(&given.text) as u64;
                 let whole = result.tokens;
-                let shown = self.shown(&result);
+                let (shown, shown_of) = (self.shown(&result), self.shown_of(&result));
                 let is_shown = shown.is_some();
-                if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
+                if given.may_change && !is_shown && !self.edits.quotes(list, &result) {
                     let sent = sent + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
                     self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
@@ -138,11 +138,11 @@ impl Memory {
                 if was_cut {
                     let ends = || cut::ends(&result.name, result.in_lines(), &*self.counter);
                     let text = shown.or_else(ends);
+                    let is_less = |text: &String| (self.counter.count(text) as u64) < result.tokens;
+                    let text = text.filter(is_less);
                     result.cut(text);
                 }
-                if !is_shown {
-                    self.above.add(&result);
-                }
+                self.above.add(&result, shown_of);
                 result.tokens = self.counter.count(result.now()) as u64;
                 known.tokens_sent = (known.tokens_sent + result.tokens).saturating_sub(whole);
                 known.results[index] = result;

@@ -30,7 +30,8 @@ pub(super) struct Given {
 impl Given {
     /// Returns the results of a message that are texts. A message of the user is a result if its name is in `named`.
     pub(super) fn of(message: &ListMessage, named: &BTreeSet<String>) -> Vec<Self> {
-        let is_kept = has_member(message.json(), &KEPT);
+        // Half of a surrogate pair would become another character.
+        let is_kept = has_member(message.json(), &KEPT) || message.lone().places().next().is_some();
         let mut found = Vec::new();
         for (at, answer) in message.answers.iter().enumerate() {
             if let Some((place, text)) = text_at(message.json(), &answer.content) {
@@ -100,7 +101,12 @@ pub(super) fn is_bound(message: &ListMessage) -> bool {
             Some("thinking" | "redacted_thinking")
         ) || part["type"] == "reasoning" && part["encrypted_content"].is_string()
     };
-    is_thought(message.json()) || message.blocks().iter().any(is_thought)
+    // Chats have the thoughts of other providers so.
+    let details = message.json()["reasoning_details"].as_array();
+    let is_sealed = |part: &Json| part["signature"].is_string() || part["data"].is_string();
+    is_thought(message.json())
+        || message.blocks().iter().any(is_thought)
+        || details.is_some_and(|details| details.iter().any(is_sealed))
 }
 
 /// Returns the words of the arguments of the last call with this id among messages, in small letters.

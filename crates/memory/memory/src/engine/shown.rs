@@ -9,7 +9,7 @@ impl Memory {
     /// Returns the mark for a result that the tool has shown: it names the lines as the call did. `None` for any other
     /// result, and for one with long lines: such a result is cut as others are, because the tool gives whole lines.
     pub(super) fn shown(&self, result: &KnownResult) -> Option<String> {
-        let (name, from, to) = self.calls.asked(result.call())?;
+        let (name, from, to) = result.asked()?;
         if result.has_long_lines() {
             return None;
         }
@@ -21,5 +21,12 @@ impl Memory {
             to,
         };
         (1..=to).contains(from).then(|| lines.left_out())
+    }
+
+    /// Returns the name of what the tool has shown lines of in this result; `None` where [`shown`](Self::shown) is.
+    pub(super) fn shown_of(&self, result: &KnownResult) -> Option<String> {
+        self.shown(result)?;
+        let (name, ..) = result.asked()?;
+        Some(name.clone())
     }
 }

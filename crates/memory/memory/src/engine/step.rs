@@ -197,6 +197,9 @@ impl Memory {
                 if result.is_cut() || is_short || self.above.is_referred(&result.name) {
                     continue;
                 }
+                if self.has_other_lines(result) {
+                    continue;
+                }
                 let (text, after) = if self.calls.is_superseded((at, index)) {
                     result.gone(|name, text| {
                         let shown = self.shown(result);
@@ -205,7 +208,7 @@ impl Memory {
                         (mark, tokens)
                     })
                 } else {
-                    let stays = at >= old || self.edits.quotes(list, result.call());
+                    let stays = at >= old || self.edits.quotes(list, result);
                     let ends = if stays { None } else { self.ends(result) };
                     let ends = ends.filter(|(_, after)| pays(result.tokens.saturating_sub(*after)));
                     let Some(ends) = ends else { continue };
@@ -224,9 +227,10 @@ impl Memory {
         cuts
     }
 
-    /// Returns whether cutting the result would change its line numbers, to which later results refer.
+    /// Returns whether cutting the result would change its line numbers, by which later results name its lines. A
+    /// result that is cut counts, too.
     fn has_other_lines(&self, result: &KnownResult) -> bool {
-        self.above.is_referred(&result.name) && result.has_long_lines()
+        self.above.is_counted(&result.name) && result.has_long_lines()
     }
 
     /// Returns an old result with only its first and last lines, and the tokens of these. A result that the tool has
@@ -289,6 +293,7 @@ impl Memory {
                 let words = words_of_call(before, result.call());
                 let text = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
                 let text = text.map(|text| (self.counter.count(&text) as u64, text));
+                let text = text.filter(|(after, _)| *after < result.tokens);
                 cuts.extend(text.map(|(after, text)| Cut {
                     message: at,
                     result: index,

@@ -15,7 +15,7 @@ fn memory(size: u64, promise: Promise) -> Memory {
 }
 
 /// Returns the references in a text to lines of other results: the name of the result and the numbers of its lines.
-fn again(text: &str) -> Vec<(String, usize, usize)> {
+pub(super) fn again(text: &str) -> Vec<(String, usize, usize)> {
     let marks = text.lines().filter_map(|line| {
         let inside = line.strip_prefix("[line")?.trim_start_matches('s');
         let (numbers, rest) = inside.trim_start().split_once(" of result ")?;
