@@ -100,8 +100,9 @@ impl Gate {
         Ok((mid, sequence))
     }
 
-    /// Returns the member that the chain with this name belongs to. `None` for a name that no
-    /// accepted frame has used, or that was forgotten.
+    /// Returns the member that the chain with this name belongs to. A message id that no accepted frame has used
+    /// belongs to the member whose generator makes such ids. `None` for any other name that no accepted frame has used,
+    /// or that was forgotten.
     pub(crate) fn owner(&self, chain: &Mid) -> Option<MemberId> {
         let started = self.seen.get(chain).filter(|place| !place.dropped);
         started

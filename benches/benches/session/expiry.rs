@@ -1,5 +1,6 @@
-//! Checks whether a sender can see from the time that the host takes whether the host accepted or dropped a frame.
-//! The frames differ only in this fate. Measures the time of `receive`, and the time that the sender can measure.
+//! The host accepts or drops a frame. Checks whether the time that the host takes tells the sender which of the two
+//! the host did. The frames differ only in this fate. Measures the time of `receive`, and the time that the sender can
+//! measure.
 
 use std::time::Instant;
 

@@ -163,7 +163,7 @@ fn common<'s>(one: &'s Schema, other: &'s Schema) -> impl Iterator<Item = Pair<'
 }
 
 /// Returns whether a reader refuses a frame with this head, because the reader requires a field that the writer may
-/// leave out. A field that is required in all frames of one schema only is reported elsewhere.
+/// leave out. A field that only one of the two schemas requires in all frames is reported elsewhere.
 fn refuses<S: AsRef<str>>(reader: &Schema, writer: &Schema, head: &[S]) -> bool {
     common(reader, writer).any(|[(_, field), (_, written)]| {
         field.required == written.required

@@ -34,7 +34,7 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
             0 => framed(0x80 | op::TEXT, false, 5, b"hello"),
             1 => message(op::TEXT, b"\xff\xfe\xc3("),
             2 => message(op::BINARY, b"@a>req:note{text:x}[mid:f00000000001,seq:1]"),
-            // The next two messages have a reserved bit and an undefined opcode.
+            // The next message has a reserved bit, and the message after it has an undefined opcode.
             3 => framed(0xc0 | op::TEXT, true, 5, b"hello"),
             4 => message(3, b"hello"),
             // A control message must be short, and must not be split.

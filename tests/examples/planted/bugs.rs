@@ -8,9 +8,9 @@
 //! +self.seen.get(&mid).filter(|_| false)
 //! ```
 //!
-//! In the line with `---`, the crate and the end of the path of a function or a constant name a place, in any file
-//! of the crate. Lines with `-` must be there and are removed. Lines with a space must be there and stay. Lines with
-//! `+` are added. All lines without `+`, in order, are the pattern. The program compares the tokens of the pattern,
+//! The line with `---` names a place: the crate, and the end of the path of a function or a constant in any file of
+//! the crate. Lines with `-` must be there and are removed. Lines with a space must be there and stay. Lines with `+`
+//! are added. All lines without `+`, in order, are the pattern. The program compares the tokens of the pattern,
 //! so formatting and comments do not count. The pattern must have its brackets in pairs. Brackets with only `..`
 //! between them match brackets with anything inside. The pattern must match exactly once. Each further place begins
 //! with its own `---`.

@@ -31,7 +31,8 @@ fn must_go(entry: &Entry) -> bool {
     !matches!(entry.kind, EntryKind::Control | EntryKind::Repeat)
 }
 
-/// Returns whether a text may go without being chosen, because it repeats what other texts contain.
+/// Returns whether an erasure may remove a text that it does not choose, because the text repeats what other texts
+/// contain.
 fn may_go(entry: &Entry) -> bool {
     match entry.kind {
         EntryKind::Part | EntryKind::Repeat => true,

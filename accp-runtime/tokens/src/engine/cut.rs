@@ -32,9 +32,9 @@ fn is_cut(text: &[u8], before: usize, behind: usize) -> bool {
         // A piece with numbers contains nothing else.
         (Class::Number, Class::Number) => false,
         (Class::Number, _) => true,
-        // If a run of white space is followed by another character, the last space of the run is a piece of its
-        // own. At the end of a text, the last space belongs to the run. So the cut before a number is certain only if
-        // no space comes before the number.
+        // If a number follows a run of white space, the last space of the run is a piece of its own. At the end of a
+        // text, the last space belongs to the run. So the cut before a number is certain only if no space comes before
+        // the number.
         (_, Class::Number) => left != Class::Space,
         // Such a space can be after the first character of a piece only if the piece is a run of white space.
         (_, Class::Space) => !left.is_space(),

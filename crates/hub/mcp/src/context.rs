@@ -1,4 +1,4 @@
-//! Serves the tools of accp-memory over MCP, by which a model finds the messages that left its list.
+//! Serves the tools of accp-memory over MCP. With these tools, a model finds the messages that left its list.
 
 use std::path::PathBuf;
 use std::sync::Arc;

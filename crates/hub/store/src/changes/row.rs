@@ -69,7 +69,8 @@ impl SideRow {
         Ok(())
     }
 
-    /// Returns the first position whose text retention keeps. `due` is the position of the first entry that is due.
+    /// Returns the position of the first text that retention keeps. `due` is the position of the first entry that is
+    /// due.
     pub(crate) fn first_kept(&self, due: Option<u64>, keep: Retention) -> u64 {
         let covered = self.covered.unwrap_or(0);
         keep.log_before

@@ -45,7 +45,7 @@ pub(super) enum Action {
 /// The parts of a batch that do not depend on the state of the store.
 #[derive(Debug, Clone)]
 pub(super) struct BatchPlan {
-    /// True when the batch claims the wrong side: a host's for a member, or the other way round.
+    /// True when the batch of a member says that it is a host's, or the other way round.
     wrong_host: bool,
     batch: Parts,
     /// For each entry, the distance of its position from the last position before it. The distance 0 makes a conflict.

@@ -111,7 +111,7 @@ impl MessageText {
         start..end.min(self.ends.len())
     }
 
-    /// Returns the range in the raw text of a part of a piece.
+    /// Returns the range that a part of a piece has in the raw text.
     pub(crate) fn place(&self, piece: usize, part: &Range<usize>) -> Range<usize> {
         let piece = &self.pieces[piece];
         let last = floor(&piece.text.text, part.end.saturating_sub(1));

@@ -7,7 +7,7 @@ use crate::finding::{Code, Finding};
 use crate::list::MessageList;
 use crate::message::{ListMessage, Role};
 
-/// The members of which a message without a content must have at least one.
+/// An assistant's message without a content must have at least one of these members.
 const INSTEAD: [&str; 4] = ["tool_calls", "function_call", "refusal", "audio"];
 
 /// Checks each message by itself.

@@ -275,8 +275,8 @@ impl Memory {
         cuts
     }
 
-    /// Returns the cuts of results that are too large even at first sight. What the tool has just shown stays: the
-    /// model has asked for it.
+    /// Returns the cuts of results that are too large to be shown whole, even when they are new. A result that the tool
+    /// has shown stays, because the model has asked for it.
     fn large(&self, list: &MessageList) -> Vec<Cut> {
         let mut cuts = Vec::new();
         for (at, known) in self.state.messages.iter().enumerate() {

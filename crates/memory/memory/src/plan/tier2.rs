@@ -24,8 +24,8 @@ struct Found {
 }
 
 impl Planner<'_> {
-    /// Cuts inputs that were written to disk, until the list is under the limit (CTX-17, CTX-20): the oldest first,
-    /// and of one message the largest first.
+    /// Cuts inputs that were written to disk, until the list is under the limit and a whole step is saved (CTX-17,
+    /// CTX-20): the oldest first, and of one message the largest first.
     pub(super) fn inputs(&mut self, hooks: &mut dyn Hooks) {
         let Some(goal) = self.cuts_to() else {
             return;

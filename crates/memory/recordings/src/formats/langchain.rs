@@ -19,7 +19,7 @@ const TYPES: [(&str, &str, &str); 6] = [
     ("function", "FunctionMessage", "tool"),
     ("developer", "DeveloperMessage", "developer"),
 ];
-/// Keys of a message that no model saw.
+/// No model saw these keys of a message.
 const ABOUT: [&str; 11] = [
     "id",
     "type",

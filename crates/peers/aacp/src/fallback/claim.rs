@@ -49,7 +49,7 @@ pub enum ClaimDecision {
         /// The end of the lease of this call, in milliseconds since 1970.
         until: u64,
     },
-    /// The call that the caller has waited for failed in this way.
+    /// The caller has waited for a call, and that call failed with this error.
     Failed(ModelError),
 }
 
