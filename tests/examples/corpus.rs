@@ -45,10 +45,10 @@ struct Counts {
 
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(Arc::new(Registry::standard())));
 
-/// Encodes and decodes every string of recorded conversations
+/// Encode and decode every string of recorded conversations
 #[derive(Parser)]
 struct Args {
-    /// JSON Lines
+    /// Files of recorded conversations (JSON Lines)
     #[arg(required = true)]
     files: Vec<String>,
 }

@@ -53,9 +53,9 @@ struct Tokens {
 struct Args {
     /// Recorded conversations (JSON Lines)
     recorded: String,
-    /// The page (Markdown)
+    /// The page to write (Markdown)
     page: String,
-    /// Compare the page, and write nothing
+    /// Write nothing; fail if the page is not what the program would write
     #[arg(long)]
     check: bool,
 }

@@ -25,7 +25,8 @@ pub(crate) struct ErasureArgs {
     /// The value under this key: `k101_7`
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
-    /// Erase even if frames still wait for a handler, and let these lapse. Without it, nothing is erased then
+    /// Erase even if frames still wait for a handler; these frames lapse. Without this option, nothing is erased while
+    /// frames wait
     #[arg(long)]
     pub(crate) lapse: bool,
     /// Only say what would be erased

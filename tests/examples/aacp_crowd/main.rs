@@ -25,12 +25,13 @@ use stub::{Stub, Style};
 
 #[derive(Parser)]
 struct Args {
-    /// The command
+    /// The command `accp`
     #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
     accp: PathBuf,
-    /// Processes at once
+    /// The number of processes that run at once
     #[arg(long, default_value_t = 64)]
     processes: usize,
+    /// The number of processes to kill
     #[arg(long, default_value_t = 200)]
     kills: usize,
 }

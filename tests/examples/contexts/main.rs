@@ -25,11 +25,13 @@ use clap::Parser;
 
 #[derive(Parser)]
 struct Args {
-    /// The command
+    /// The command `accp`
     #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
     accp: PathBuf,
+    /// The number of processes to kill
     #[arg(long, default_value_t = 1000)]
     kills: u64,
+    /// The seed of all that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -64,17 +64,19 @@ const MANY: u64 = 1000;
 
 #[derive(Parser)]
 struct Args {
+    /// The number of kills
     #[arg(long, default_value_t = 100)]
     kills: u64,
+    /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The side that is killed: host or member; without it, each in turn
+    /// The side to kill: host or member; by default, each in turn
     #[arg(long)]
     side: Option<Kind>,
-    /// A bug in the store: early, apart or half
+    /// Plant this bug in the store: early, apart or half
     #[arg(long)]
     plant: Option<Plant>,
-    /// Kill this command instead
+    /// Kill the command `accp` at this path instead of a side
     #[arg(long, value_parser = program::executable, conflicts_with_all = ["side", "plant"])]
     accp: Option<PathBuf>,
 }

@@ -176,22 +176,22 @@ fn floods() -> Vec<Flood> {
 
 #[derive(Parser)]
 struct Args {
-    /// The command
+    /// The command `accp`
     #[arg(long, default_value = "target/debug/accp")]
     accp: PathBuf,
-    /// How much of each flood comes, in percent
+    /// The size of each flood, in percent of its full size
     #[arg(long, default_value_t = 100)]
     share: u64,
-    /// The bounds that the hub does not have: sizes, times or rest
+    /// Run the hub without some of its bounds: sizes, times or rest
     #[arg(long = "plant", value_name = "BOUNDS", value_parser = settings, default_value = "none", hide_default_value = true)]
     settings: &'static str,
     /// Only the floods with this word in their name
     #[arg(long, default_value = "")]
     only: String,
-    /// How often a flood may come
+    /// The most rounds of a flood
     #[arg(long, default_value_t = ROUNDS)]
     rounds: usize,
-    /// The seconds for which all floods come together
+    /// Run all floods at the same time, for this number of seconds
     #[arg(long)]
     together: Option<u64>,
 }

@@ -33,12 +33,13 @@ const LINES: usize = 200;
 
 #[derive(Parser)]
 struct Args {
+    /// The number of runs
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
-    /// Only the run of this number
+    /// Run only the run with this number
     #[arg(long, conflicts_with = "runs")]
     run: Option<u64>,
-    /// Hostile frames in all runs together
+    /// The least number of hostile frames in all runs together
     #[arg(long, default_value_t = 0)]
     frames: u64,
 }

@@ -45,27 +45,34 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
 struct Args {
-    /// The command
+    /// The command `accp`
     #[arg(long, default_value = "target/debug/accp")]
     accp: PathBuf,
-    /// A file, a URL or `memory`; without it, one file in a folder of this run
+    /// Where the hubs keep their sessions: a file, a URL or `memory`; by default a file in a folder of this run
     #[arg(long)]
     store: Option<String>,
+    /// The number of hubs
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     hubs: u64,
+    /// How many times to kill a hub
     #[arg(long, default_value_t = 0)]
     kills: u64,
+    /// How many times to stop a hub for longer than its lease
     #[arg(long, default_value_t = 0)]
     pauses: u64,
+    /// How many times to cut all links to a hub
     #[arg(long, default_value_t = 0)]
     cuts: u64,
+    /// How many times to let the links to a hub carry nothing, until the hub gives them up
     #[arg(long, default_value_t = 0)]
     stalls: u64,
+    /// How many times to run the command of `--command`
     #[arg(long, default_value_t = 0)]
     commands: u64,
-    /// What `--commands` runs
+    /// The command that `--commands` runs
     #[arg(long)]
     command: Option<String>,
+    /// The seed of all that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The number of accidents after which new sessions begin, because a long log is slow to open

@@ -55,11 +55,13 @@ const FOUND: (usize, usize) = (90, 80);
 
 #[derive(Parser)]
 struct Args {
+    /// The number of mutants to draw
     #[arg(long, default_value_t = 200)]
     count: usize,
+    /// The seed that draws the mutants
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Forget these results: simulation, tests, unviable, SURVIVED
+    /// Forget the results with these names, and get them again: simulation, tests, unviable, SURVIVED
     #[arg(long, value_delimiter = ',', value_parser = finder)]
     again: Vec<Finder>,
 }

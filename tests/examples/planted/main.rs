@@ -39,11 +39,12 @@ const SECONDS: u32 = 600;
 
 #[derive(Parser)]
 struct Args {
-    /// Bugs by name, or a share such as 0/2
+    /// The names of bugs, or a share such as 0/2; all bugs by default
     names: Vec<String>,
+    /// The number of seeds to run on each bug
     #[arg(long, default_value_t = 2000)]
     seeds: u32,
-    /// Run the tests on what the simulation does not find
+    /// Run the tests on the bugs that the simulation does not find
     #[arg(long)]
     tests: bool,
 }

@@ -27,16 +27,19 @@ use clap::Parser;
 
 #[derive(Parser)]
 struct Args {
-    /// The command
+    /// The command `accp`
     #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
     accp: PathBuf,
+    /// The number of processes to kill
     #[arg(long, default_value_t = 1000)]
     kills: u64,
+    /// The number of rounds in which participants use a folder at the same time
     #[arg(long, default_value_t = 100)]
     rounds: u64,
-    /// Milliseconds
+    /// The most milliseconds after the last review until the owner's `wait` returns
     #[arg(long)]
     within: Option<u128>,
+    /// The seed of all that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The lock of the folder: system or file

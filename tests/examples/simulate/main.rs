@@ -24,6 +24,7 @@ use world::{Counts, RunPlan, Trim};
 
 #[derive(Parser)]
 struct Args {
+    /// The number of seeds
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
     /// The first seed
@@ -32,19 +33,19 @@ struct Args {
     /// Run for this number of seconds, from another first seed each time
     #[arg(long, conflicts_with_all = ["seeds", "from", "seed"])]
     seconds: Option<u64>,
-    /// Only this seed
+    /// Run only this seed
     #[arg(long, conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
     /// Print what happens in each run
     #[arg(long)]
     script: bool,
-    /// Pieces of a run to leave out
+    /// The pieces of a run to leave out
     #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(RunPlan::PIECES))]
     without: Vec<String>,
-    /// How many frames agents send, at most
+    /// The most frames that agents send
     #[arg(long)]
     sends: Option<usize>,
-    /// Go on after a seed has failed, and print a line for each
+    /// Go on after a seed has failed, and print a line for each failed seed
     #[arg(long)]
     all: bool,
     /// Let some members speak the draft alone (docs/design/next.md)

@@ -194,7 +194,7 @@ impl Host {
     /// Begins to fetch the lost entries of this host. They come from the member whose claim has shown the loss.
     pub(crate) fn recover(&mut self) -> Result<(), InputError> {
         let Some(lost) = &mut self.lost else {
-            return Err(InputError::Recover("this host has lost no time"));
+            return Err(InputError::Recover("this host has lost no entries"));
         };
         let Some(from) = lost.from else {
             let why = "no member that is ahead of this host has come back yet";
@@ -207,7 +207,7 @@ impl Host {
     }
 
     /// Goes on without the entries that were lost. The log has the identity of this key from now on,
-    /// so members that are ahead have to begin anew.
+    /// so members that are ahead have to join again with an empty store.
     pub(crate) fn fork(&mut self, key: LogKey, now: Time) {
         let hash = self.side.hash.unwrap_or_else(|| key.root());
         self.side.hash = Some(hash);

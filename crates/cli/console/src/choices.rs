@@ -40,9 +40,9 @@ impl Format {
 /// chosen by its whole content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Half {
-    /// The last bit of the first byte of SHA-256 over the id is 0
+    /// The last bit of the first byte of the SHA-256 of the id is 0
     Learn,
-    /// That bit is 1
+    /// The last bit of this byte is 1
     Measure,
 }
 

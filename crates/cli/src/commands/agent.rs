@@ -24,14 +24,14 @@ use accp_console::output::note;
 
 /// Take part in a session as an agent that answers by a command
 ///
-/// For each request the command runs once, with the frame on its stdin and in `ACCP_FRAME`, values that
-/// came by reference in their places. What it prints is the answer: a frame, or a text, which becomes a
-/// `done` of the same operation, by the schema that the registry of the session has for it: `content` of a
-/// chat, `result` of a tool. If it prints nothing, the request counts as handled. If it fails, the answer
-/// is `fail:error` with E4002 and its exit status. What it writes to stderr goes to the stderr of this
-/// command. When the request is cancelled, and when the agent ends, the command and all that it has started
-/// get SIGTERM, and later SIGKILL. When the command ends by itself, what it has left running gets the same.
-/// It does not see `ACCP_TOKEN`.
+/// For each request, COMMAND runs once. It gets the frame on its stdin and in `ACCP_FRAME`, with values in
+/// the place of references. What it prints is the answer: a frame, or a text. A text becomes a `done` of the
+/// same operation, by the schema that the registry of the session has for it: it is the `content` of a chat,
+/// or the `result` of a tool. If COMMAND prints nothing, the request counts as handled. If COMMAND fails, the
+/// answer is `fail:error` with E4002 and its exit status. What it writes to stderr goes to the stderr of
+/// `accp agent`. When the request is cancelled, and when the agent ends, COMMAND and all processes that it has
+/// started get SIGTERM, and later SIGKILL. When COMMAND ends by itself, processes that it has left running get
+/// the same. COMMAND does not see `ACCP_TOKEN`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'

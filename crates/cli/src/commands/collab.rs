@@ -30,7 +30,7 @@ use accp_console::outcome::Outcome;
 /// need nothing but the folder. `accp collab next` says what a participant has to do, `accp collab wait`
 /// waits for the turn, and `accp collab append` says that it is done.
 ///
-/// Exit codes: 0; 1 passed with warnings, or the wait gave up; 2 refused, failed or misused.
+/// Exit codes: 0 all is fine; 1 passed with warnings, or the wait gave up; 2 refused, failed or misused.
 #[derive(Debug, clap::Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(crate) enum Command {
@@ -80,10 +80,10 @@ struct FolderArgs {
     /// The shared folder
     #[arg(long = "folder", value_name = "DIR")]
     path: PathBuf,
-    /// The kind of lock; all participants of a folder need the same
+    /// The kind of lock; all participants of a folder have to use the same kind
     #[arg(long, value_enum, default_value_t)]
     lock: Lock,
-    /// The format of the result; `json` is one object, also when it is refused
+    /// The format of the result; `json` is one object, also when the command is refused
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

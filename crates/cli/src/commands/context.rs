@@ -30,8 +30,8 @@ const MOST: u64 = 64 << 20;
 /// Keep a conversation inside the window of its model, forget nothing, and break no list
 ///
 /// An agent's program gives its list of messages to `accp context compress` before each call of its model, and gets
-/// the list to send: large results move to files, inputs that are on disk are cut, and old turns become a summary.
-/// What left the list is found again by `recover`, `read` and `restore`.
+/// the list to send: large results move to files, texts that a call wrote to disk are cut from its input, and old turns
+/// become a summary. `recover`, `read` and `restore` find again what left the list.
 #[derive(Debug, clap::Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(crate) enum Command {
@@ -105,7 +105,7 @@ struct ContextArgs {
     /// The folder that keeps sessions
     #[arg(long, value_name = "DIR", default_value = ROOT)]
     root: PathBuf,
-    /// The zone of all times, such as +02:00
+    /// The time zone of all times, such as +02:00
     #[arg(long, value_name = "ZONE", default_value = "+00:00", value_parser = zone)]
     #[arg(allow_hyphen_values = true)]
     zone: UtcOffset,
@@ -157,10 +157,10 @@ impl ContextArgs {
 /// What a summary says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Summary {
-    /// The seven sections, by rules
+    /// The seven sections, written by rules
     #[default]
     Rules,
-    /// The same, and the newest messages that left as far as there is room
+    /// The same, and as many of the newest messages that left the list as there is room for
     Views,
 }
 
@@ -176,7 +176,7 @@ impl Summary {
 /// The window, and how tokens are counted.
 #[derive(Debug, Clone, clap::Args)]
 struct WindowArgs {
-    /// The tokens of the window
+    /// The size of the window, in tokens
     #[arg(long, value_name = "N")]
     window: Option<u64>,
     /// The tokens that are kept free for the answer
@@ -185,7 +185,7 @@ struct WindowArgs {
     /// The tokens that the provider adds for each message
     #[arg(long, value_name = "N", default_value_t = 0)]
     per_message: u64,
-    /// Let all tiers act from 25 % on, for a test
+    /// Let all tiers act when 25 % of the window are used, for a test
     #[arg(long)]
     stress: bool,
     #[command(flatten)]

@@ -50,9 +50,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     externals: Option<PathBuf>,
 
-    /// Write the conversations in this format, one a line, and refuse what it cannot say. What no
-    /// model saw, such as ids and times, stands under `_recorded`. What is written for openai, anthropic
-    /// and responses passes `accp context check`; other conversations are refused
+    /// Write the conversations in this format, one a line, and refuse what the format cannot express.
+    /// What no model saw, such as ids and times, is written under `_recorded`. For openai, anthropic and
+    /// responses, a conversation is refused if `accp context check` would find a fault in it
     #[arg(long, value_name = "FORMAT", value_parser = formats(|format| format.is_written()))]
     #[arg(conflicts_with_all = ["verify", "inline"])]
     format_out: Option<recordings::Format>,
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long)]
     inline: bool,
 
-    /// Unix seconds of the first frame of a conversation; recordings have no clock
+    /// The time of the first frame of a conversation, in Unix seconds; recordings have no clock
     #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
     start: i64,
 

@@ -8,7 +8,7 @@ use accp_console::outcome::Outcome;
 
 /// Have a running hub erase somebody's frames and values from a session
 ///
-/// As `accp session erase` does in a file. Agents of the session connect again. The token needs
+/// The hub does what `accp session erase` does with a file. Agents of the session connect again. The token needs
 /// `admin = true` in the file of tokens.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -20,8 +20,8 @@ use accp_console::output::{self, Output};
 /// Explain frames in plain words
 ///
 /// Shows the sender, the request, each field under its full name with its type, the defaults that
-/// the frame leaves out, and the envelope. Of an error code, its name, its meaning, and whether
-/// sending again may help.
+/// the frame leaves out, and the envelope. For an error code, shows its name, its meaning, and
+/// whether sending again may help.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'

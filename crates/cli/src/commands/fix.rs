@@ -18,7 +18,7 @@ use accp_console::output::{self, Output};
 ///
 /// It repairs only a bare @agent or @agent:op in the place of a value, an array of k:v pairs that
 /// is meant as a map, and spaces after separators. The frames go to stdout, each repair to stderr.
-/// A line that cannot be repaired, or that `accp check` refuses even so, is reported and left out.
+/// A line that cannot be repaired, or that `accp check` refuses even then, is reported and left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo '@planner>req:plan{who:@dev|team:[qa, ops]|pri:high}' | accp fix

@@ -15,9 +15,9 @@ use super::serve::{interrupted, runtime};
 /// Run a gateway: agents reach the API of their model through it, and pay less
 ///
 /// An agent needs another base URL and nothing else. The gateway gives results of tools a cheaper form
-/// when they enter a list, and leaves everything else of a request as it is, to the byte. Answers pass as
-/// they come. Keys are passed on and never kept. The ledger has a row for each request: what it has cost
-/// by the provider's own count, and what it would have cost as it came.
+/// when they enter a list, and leaves everything else of a request as it is, to the byte. Answers are
+/// passed on as they arrive. Keys are passed on and never kept. The ledger has a row for each request:
+/// what it has cost by the provider's own count, and what it would have cost unchanged.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
@@ -36,15 +36,15 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 struct ServeArgs {
-    /// The file of requests and sessions, which is made if there is none
+    /// The file of requests and sessions; it is created if it does not exist
     #[arg(long, value_name = "FILE", default_value = ledger::FILE, env = "ACCP_LEDGER")]
     ledger: PathBuf,
     /// The API behind the gateway: `anthropic=URL` or `openai=URL`
     #[arg(long, value_name = "NAME=URL")]
     upstream: Vec<String>,
-    /// What happens to requests: `append` gives results cheaper forms, `save` also lets old results lose their middles where that
-    /// pays, `window` lets whole messages leave a list that is too large, `shadow` only says what another would save, `off` reads
-    /// none
+    /// What happens to requests: `append` gives results cheaper forms; `save` also lets old results lose their middles where
+    /// that pays; `window` also lets whole messages leave a list that is too large; `shadow` changes nothing, and says what
+    /// another policy would save; `off` does not read requests
     #[arg(long, default_value = "append")]
     policy: Policy,
     /// The policy whose bill `shadow` predicts [default: save]
@@ -56,20 +56,21 @@ struct ServeArgs {
     /// The share of the sessions that stay unchanged, from 0 to 1, so that bills can be compared
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     holdout: f64,
-    /// How much of a request the ledger keeps: `cold` keeps what was sent in the place of something else, such as forms of results
-    /// and summaries of what has left, `none` keeps numbers alone
+    /// How much of a request the ledger keeps: `cold` keeps what was sent instead of the original, such as cheaper forms of
+    /// results, and summaries of messages that left the list; `none` keeps digests, numbers and names only, and needs
+    /// `--policy shadow` or `off`
     #[arg(long, default_value = "cold")]
     keep: Keep,
-    /// Seal parts of prompts in the ledger under the key in this file, of at least 32 random bytes
+    /// Encrypt parts of prompts in the ledger with the key in this file: at least 32 random bytes
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Listen on this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338")]
     listen: SocketAddr,
-    /// Listen beyond loopback, where requests and keys cross the network unencrypted
+    /// Allow an address beyond loopback. Requests and keys then cross the network unencrypted
     #[arg(long)]
     allow_remote: bool,
-    /// Trust the authorities in this PEM file, in the place of Mozilla's
+    /// Trust the certificate authorities in this PEM file instead of Mozilla's
     #[arg(long, value_name = "FILE")]
     upstream_ca: Option<PathBuf>,
     #[command(flatten)]

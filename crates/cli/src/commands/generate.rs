@@ -27,7 +27,7 @@ use accp_console::output::{Output, SHARED};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The registry: a file, or a folder whose *.json files are all read. With --aacp: the file of a
-    /// workflow, instead of the four of the draft
+    /// workflow, instead of the four workflows of the draft
     #[arg(required_unless_present_any = ["standard", "aacp"])]
     registry: Option<PathBuf>,
     /// Generate the workflows of AACP instead: a struct for each hop, with its packet
@@ -40,48 +40,52 @@ pub(crate) struct Args {
     /// Also generate the standard profiles
     #[arg(long)]
     standard: bool,
-    /// The path of the runtime, if it is not `accp_runtime`, or `accp_aacp`
+    /// The Rust path of the runtime [default: `accp_runtime`, or `accp_aacp` with --aacp]
     #[arg(long, value_name = "PATH")]
     runtime: Option<String>,
     /// Generate code that uses `alloc` instead of `std`
     #[arg(long)]
     no_std: bool,
-    /// Generate frames that do not name a schema: their fields stand in untyped places
+    /// Generate frames that do not name a schema. A reader of such a frame does not know the types of its fields
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
-    /// Generate types that own their texts, without lifetimes: a String, and no Cow
+    /// Generate types that own their texts and have no lifetime: `String` instead of `Cow<str>`
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
-    /// Give each enum one variant more, which takes the values that the registry does not list
+    /// Give each enum one more variant, for values that the registry does not list
     #[arg(long, conflicts_with = "tools")]
     open_enums: bool,
-    /// The name of the enum over all frames, if it is not to be `AnyFrame`
+    /// The name of the enum over all frames [default: `AnyFrame`]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
     any_frame: Option<String>,
-    /// Add an attribute to types: all (.), a type, or those of a schema; may be repeated
+    /// Add an attribute to types. PATH is `.` for all types, the name of a type, or a schema for its types; may be
+    /// repeated
     #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
     type_attribute: Vec<(String, String)>,
-    /// Add an attribute to fields: all (.), those of a type or schema, or TYPE.FIELD; may be repeated
+    /// Add an attribute to fields. PATH is `.` for all fields, a type or a schema for its fields, TYPE.FIELD for one
+    /// field, or .FIELD for all fields of this name; may be repeated
     #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
     field_attribute: Vec<(String, String)>,
-    /// Give fields a type of yours: every field of a name (.FIELD), or TYPE.FIELD; may be repeated
+    /// Use your own type for fields. PATH is TYPE.FIELD for one field, or .FIELD for all fields of this name; may be
+    /// repeated
     #[arg(long, value_name = "PATH=TYPE", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
     field_type: Vec<(String, String)>,
-    /// Put a type of yours in the place of a generated one; may be repeated
+    /// Replace a generated type by your own type; may be repeated
     #[arg(long, value_name = "PATH=TYPE", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
     replace: Vec<(String, String)>,
     /// Take a type, or all types of a schema, from a crate that generates them from the same registry; may be
     /// repeated
     #[arg(long, value_name = "PATH=RUST", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
     extern_path: Vec<(String, String)>,
-    /// The path of the registry in the generated text, from the folder of the Cargo.toml of the crate that compiles
-    /// it; by default that of the nearest crate around the output
+    /// The path of the registry in the generated text, relative to the folder of the crate that compiles the text. By
+    /// default, that crate is the nearest one around the output
     #[arg(long, value_name = "PATH", requires = "registry", conflicts_with_all = ["tools", "aacp"])]
     registry_path: Option<PathBuf>,
     /// Generate tool definitions instead, for the API of a model provider: a tool for each request and query
     #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
     tools: Option<Api>,
-    /// A frame by intent and operation, as req:schedule; may be repeated. Requests and queries by default
+    /// A frame to make a tool for, by intent and operation, such as req:schedule; may be repeated. All requests and
+    /// queries by default
     #[arg(long, value_name = "INTENT:OPERATION", requires = "tools")]
     frame: Vec<String>,
     /// With --tools: a tool for every frame, answers included

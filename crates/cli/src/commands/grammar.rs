@@ -15,10 +15,10 @@ use accp_console::output::{Output, SHARED};
 /// The folder of the generated grammars in the repository.
 const FOLDER: &str = "grammar";
 
-/// Write the pest grammar of an ABNF: of your own, or of frames or packets
+/// Write the pest grammar of an ABNF: your own, or that of frames or packets
 ///
-/// The grammar that is made of FILE accepts what the ABNF accepts. Where a PEG cannot read an ABNF
-/// so, an error names the rule, its line and the cure.
+/// The grammar that is made from FILE.abnf accepts the same texts as the ABNF. If a PEG would read a
+/// rule differently, an error names the rule, its line and the cure.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -39,22 +39,22 @@ pub(crate) struct Args {
     /// Decisions about the rules of FILE.abnf: one on each line, `rule decision [operand] ; reason`
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
-    /// Write the grammar of FILE.abnf to this file (the default is stdout)
+    /// Write the grammar of FILE.abnf to this file ; stdout by default
     #[arg(short, long, value_name = "FILE.pest", conflicts_with_all = ["aacp", "abnf", "pest", "write"])]
     output: Option<PathBuf>,
-    /// The grammar of AACP packets. A FILE `aacp.pest` says so by its name
+    /// Take the grammar of AACP packets instead of that of frames. A FILE named `aacp.pest` needs no --aacp
     #[arg(long)]
     aacp: bool,
-    /// The ABNF of the draft
+    /// Print the ABNF of the draft
     #[arg(long, group = "what")]
     abnf: bool,
-    /// The pest grammar that is generated from it (the default)
+    /// Print the pest grammar that is generated from the ABNF of the draft; this is the default
     #[arg(long, group = "what")]
     pest: bool,
-    /// Write nothing; fail if the file differs from what the ABNF generates
+    /// Write nothing; fail if FILE differs from what the ABNF generates
     #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FOLDER)]
     check: Option<PathBuf>,
-    /// Write the pest grammar to the file
+    /// Write the pest grammar to this file; without FILE, to its place in the folder `grammar`
     #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FOLDER)]
     write: Option<PathBuf>,
 }

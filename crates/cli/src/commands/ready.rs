@@ -8,7 +8,7 @@ use accp_console::output::note;
 
 /// Ask a running hub whether it takes requests
 ///
-/// The exit code is 0 if the hub answers and its store does, and 1 otherwise. It needs no token. Use it
+/// The exit code is 0 if the hub and its store answer, and 1 otherwise. The command needs no token. Use it
 /// as the health check of a container.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

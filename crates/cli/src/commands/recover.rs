@@ -8,15 +8,16 @@ use crate::hub::{Hub, HubArgs, TimeArgs};
 
 /// Decide how a session goes on after its store was replaced by an older copy
 ///
-/// The hub stops such a session as soon as an agent shows that it has seen more than the copy has. This command takes the
-/// rest from that agent, which has to be connected. With `--fork` the session goes on without, and agents that have seen
-/// more begin anew. If the hub has tokens, the token needs `admin = true`.
+/// The hub stops such a session as soon as an agent shows that it has seen more than the copy has. This command fetches
+/// the missing entries from that agent, which has to be connected. With `--fork` the session goes on without these entries,
+/// and agents that have seen them have to connect again with an empty store; `accp agent` does so by itself. If the hub has
+/// tokens, the token needs `admin = true`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp recover --session lunch
   accp recover --session lunch --fork")]
 pub(crate) struct Args {
-    /// Go on without what the store lacks
+    /// Go on without the entries that the store lacks
     #[arg(long)]
     fork: bool,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub(crate) struct SendArgs {
 /// Send a frame to a running hub, and print the frame that answers it
 ///
 /// The answer is the first `done`, `fail` or `end` in the chain of the frame; pieces of a stream are
-/// printed as well. The exit code is 1 if the answer is `fail` or not whole, or if nobody answers in time.
+/// printed as well. The exit code is 1 if the answer is `fail` or incomplete, or if nobody answers in time.
 /// A value that is too long for its frame is printed as a reference; --words prints the value itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -28,9 +28,9 @@ use no_traces as traces;
 
 /// Run a hub: agents reach their sessions over HTTP and WebSocket
 ///
-/// The hub keeps its sessions in one file, or in a database that other hubs have, too. It listens on
-/// loopback, where everybody may be any agent; --tokens and --jwks tell agents apart. Options win over
-/// variables of the environment, and these over the file of --config.
+/// The hub keeps its sessions in one file, or in a database that it may share with other hubs. It listens
+/// on loopback, where anybody may act as any agent; with --tokens or --jwks a client has to show which
+/// agent it is. Options override environment variables, and these override the file of --config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp serve
@@ -42,7 +42,7 @@ use no_traces as traces;
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
-    /// The file of the sessions, which is made if there is none, or the URL of a database of PostgreSQL
+    /// The file of the sessions, which is created if it does not exist, or the URL of a PostgreSQL database
     #[arg(default_value = "hub.accp", env = "ACCP_STORE", hide_env_values = true)]
     store: StoreLocation,
     /// Keep the sessions in memory, and lose them at the end
@@ -54,10 +54,10 @@ pub(crate) struct Args {
     /// Listen on this address [default: 127.0.0.1:7337]
     #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN")]
     listen: Option<SocketAddr>,
-    /// Where clients reach the hub, for the cards of its agents [default: the address of --listen]
+    /// The URL at which clients reach the hub, for the cards of its agents [default: the address of --listen]
     #[arg(long, value_name = "URL", env = "ACCP_PUBLIC_URL")]
     public_url: Option<String>,
-    /// Where other hubs on the same database reach this one [default: the address of --listen]
+    /// The URL at which other hubs on the same database reach this hub [default: the address of --listen]
     #[arg(long, value_name = "URL", env = "ACCP_ADVERTISE")]
     advertise: Option<String>,
     #[command(flatten)]
@@ -75,12 +75,13 @@ pub(crate) struct Args {
     log: log::LogArgs,
     #[command(flatten)]
     traces: traces::TraceArgs,
-    /// Print the settings in TOML, and end
+    /// Print the settings in TOML, and exit
     #[arg(long)]
     print_config: bool,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// Refuse agents whose registry breaks a reader beside the one of the hub, as `accp registry diff --breaking` says
+    /// Refuse agents whose registry differs from the hub's in a way that breaks a reader, as `accp registry diff
+    /// --breaking` shows
     #[arg(long)]
     strict_registry: bool,
 }

@@ -11,7 +11,7 @@ mod verify;
 
 use accp_console::outcome::Outcome;
 
-/// Look into a file of sessions, check it, erase from it, and bring recorded conversations into one
+/// Look into a file of sessions, check it, erase from it, and import recorded conversations
 ///
 /// The file is a store of `accp-store`: of a host, or of members with their copies. All commands
 /// except erase and import open it read-only, also while it is in use.

@@ -8,8 +8,8 @@ use accp_console::output::{Output, on_one_line};
 
 /// Print the frames of a session on a running hub, as they come
 ///
-/// The command goes on until it is interrupted. When the hub ends the log before, the exit code is 1, and the
-/// command says where to go on.
+/// The command goes on until it is interrupted. If the hub ends the log before that, the exit code is 1, and
+/// the command says where to go on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp tail --words --registry registry.json
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Begin after this position of the log
     #[arg(long, value_name = "POSITION", default_value_t = 0)]
     after: u64,
-    /// End with what is there now
+    /// End after the last frame that is there now
     #[arg(long)]
     no_follow: bool,
     /// Print each frame in plain words

@@ -31,7 +31,7 @@ fn help_reads_well() {
                    test, lines for CI
       generate     Generate Rust types from a registry, as a build script would, or tool definitions for
                    a model
-      grammar      Write the pest grammar of an ABNF: of your own, or of frames or packets
+      grammar      Write the pest grammar of an ABNF: your own, or that of frames or packets
       primer       Write the text that teaches a model to read and write the frames of a registry
       serve        Run a hub: agents reach their sessions over HTTP and WebSocket
       gateway      Run a gateway: agents reach the API of their model through it, and pay less
@@ -42,8 +42,8 @@ fn help_reads_well() {
       recover      Decide how a session goes on after its store was replaced by an older copy
       agent        Take part in a session as an agent that answers by a command
       ready        Ask a running hub whether it takes requests
-      session      Look into a file of sessions, check it, erase from it, and bring recorded
-                   conversations into one
+      session      Look into a file of sessions, check it, erase from it, and import recorded
+                   conversations
       registry     Check, compare and show schema registries
       aacp         Check, read, write and measure AACP packets
       collab       Let agents work on one document through a shared folder

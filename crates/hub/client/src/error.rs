@@ -33,7 +33,7 @@ pub enum Error {
     Failed(Box<Failure>),
     /// The peer sent this frame, shortened here, instead of a frame of the expected type. The frame counts as
     /// handled.
-    #[error("`{0}` came, which is no frame of the type that is read here: {1}")]
+    #[error("`{0}` came, which is not a frame of the expected type: {1}")]
     Answer(String, DecodeError),
     /// The caller: this is not the address of a hub, for this reason.
     #[error("`{0}` is not the address of a hub: {1}")]

@@ -270,7 +270,7 @@ impl Hub {
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
     /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
     /// let error = hub.recover().await.unwrap_err();
-    /// assert!(error.to_string().contains("this host has lost no time"));
+    /// assert!(error.to_string().contains("this host has lost no entries"));
     /// # Ok::<(), accp_client::Error>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

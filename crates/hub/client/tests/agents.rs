@@ -190,7 +190,7 @@ async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
     let parts = [
         "`@dev>done:chat{",
         "Later.",
-        "came, which is no frame of the type",
+        "came, which is not a frame of the expected type",
         "done:schedule",
     ];
     for part in parts {

@@ -16,13 +16,13 @@ pub(crate) fn text(headers: &HeaderMap, bytes: &[u8], most: usize) -> Result<Str
         Ok("zstd") => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(bytes);
             bounded(
-                decoder.map_err(|error| format!("the body is no zstd: {error}"))?,
+                decoder.map_err(|error| format!("the body is not zstd: {error}"))?,
                 most,
             )?
         }
         other => return Err(format!("the body has the encoding {other:?}")),
     };
-    String::from_utf8(unpacked).map_err(|error| format!("the body is no text: {error}"))
+    String::from_utf8(unpacked).map_err(|error| format!("the body is not UTF-8 text: {error}"))
 }
 
 /// Reads the output of a decoder, up to `most` bytes.
@@ -70,7 +70,7 @@ mod tests {
         assert!(
             text(&HeaderMap::new(), &[0xff], 1)
                 .unwrap_err()
-                .contains("no text")
+                .contains("not UTF-8 text")
         );
     }
 }

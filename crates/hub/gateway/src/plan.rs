@@ -226,7 +226,7 @@ impl Branches {
                 return Err(format!("the list has marks, and {obstacle}"));
             }
             new = tool::with_definition(&new, asked.form)
-                .ok_or("the tools of the request are no list")?;
+                .ok_or("the tools of the request are not a list")?;
             plan.reading = Some(Reading {
                 session: Arc::clone(&handle),
                 place,

@@ -57,9 +57,9 @@ impl Read {
 impl Item {
     fn read(at: usize, raw: &str, form: Form) -> Result<Self, String> {
         let read = json::read(raw);
-        let mut json = read.map_err(|error| format!("message {at} is no JSON: {error}"))?;
+        let mut json = read.map_err(|error| format!("message {at} is not JSON: {error}"))?;
         if !json.is_object() {
-            return Err(format!("message {at} is no object"));
+            return Err(format!("message {at} is not an object"));
         }
         unmark(&mut json);
         unwrap_words(&mut json);
@@ -85,9 +85,10 @@ impl Item {
 
 impl Head {
     fn read(text: &str, form: Form) -> Result<Self, String> {
-        let mut json = json::read(text).map_err(|error| format!("the body is no JSON: {error}"))?;
+        let mut json =
+            json::read(text).map_err(|error| format!("the body is not JSON: {error}"))?;
         if !json.is_object() {
-            return Err("the body is no object".to_owned());
+            return Err("the body is not an object".to_owned());
         }
         unmark(&mut json);
         // Responses also takes a text in place of a list.
@@ -238,40 +239,40 @@ mod tests {
     fn what_is_no_request_is_told() {
         let reader = Reader::default();
         for (text, told) in [
-            ("", "the body is no JSON: EOF"),
-            (r#"{"messages":[}"#, "the body is no JSON: expected value"),
+            ("", "the body is not JSON: EOF"),
+            (r#"{"messages":[}"#, "the body is not JSON: expected value"),
             (
                 r#"{"messages":[{"role":"user","content":"a"} {}]}"#,
-                "the body is no JSON: expected `,` or `]`",
+                "the body is not JSON: expected `,` or `]`",
             ),
             (
                 r#"{"messages":[{}, {"role":"user","role":"user"}]}"#,
-                "message 1 is no JSON: the member \"role\" stands twice",
+                "message 1 is not JSON: the member \"role\" stands twice",
             ),
             (
                 r#"{"messages":[],"messages":[]}"#,
-                "the body is no JSON: the member \"messages\" stands twice",
+                "the body is not JSON: the member \"messages\" stands twice",
             ),
             (
                 r#"{"messages":[{"role":"user"}],"messages":[]}"#,
-                "the body is no JSON: the member \"messages\" stands twice",
+                "the body is not JSON: the member \"messages\" stands twice",
             ),
             (
                 r#"{"messages":[{"role":"user","content":"\ud800"}]}"#,
-                "message 0 is no JSON: ",
+                "message 0 is not JSON: ",
             ),
             (
                 r#"{"messages":[{"role":"user","content":nil}]}"#,
-                "message 0 is no JSON: expected",
+                "message 0 is not JSON: expected",
             ),
             (
                 r#"{"messages":[{"a":1]]}"#,
-                "is no JSON: expected `,` or `}`",
+                "is not JSON: expected `,` or `}`",
             ),
-            (r#"{"messages":[{},1]}"#, "message 1 is no object"),
+            (r#"{"messages":[{},1]}"#, "message 1 is not an object"),
             (r#"{"messages":{}}"#, "expected a request with an array"),
             ("{}", "expected a request with an array"),
-            ("[]", "the body is no object"),
+            ("[]", "the body is not an object"),
         ] {
             let error = reader.read([0; 16], Form::Anthropic, text).err();
             let error = error.unwrap_or_else(|| panic!("{text} was read"));

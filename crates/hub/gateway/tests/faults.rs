@@ -182,7 +182,7 @@ async fn what_cannot_be_read_passes_as_it_is() {
         .map(|entry| entry.fault.as_deref().unwrap_or_default())
         .collect();
     assert!(
-        faults[0].contains("no JSON") && faults[7].contains("more than 10000 bytes"),
+        faults[0].contains("not JSON") && faults[7].contains("more than 10000 bytes"),
         "{faults:?}"
     );
 }

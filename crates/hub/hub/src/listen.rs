@@ -394,7 +394,7 @@ fn url(address: SocketAddr, is_tls: bool) -> String {
 fn check_advertised(name: &str) -> Result<(), ListenError> {
     let refused = |why: &str| Err(ListenError::Advertised(name.to_owned(), why.to_owned()));
     let Ok(uri) = name.parse::<Uri>() else {
-        return refused("this is no URL");
+        return refused("this is not a URL");
     };
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some("0.0.0.0" | "[::]")) => {

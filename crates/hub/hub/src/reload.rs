@@ -195,7 +195,8 @@ mod tests {
     use super::*;
 
     fn number(text: &str) -> Result<u32, String> {
-        text.parse().map_err(|_| format!("{text:?} is no number"))
+        text.parse()
+            .map_err(|_| format!("{text:?} is not a number"))
     }
 
     /// Checks twice, so that a changed file counts as stable.
@@ -296,6 +297,9 @@ mod tests {
         assert!(missing.contains("number: No such file"), "{missing}");
         fs::write(&file, "one").unwrap();
         let wrong = Reloaded::text(&file, number).unwrap_err().to_string();
-        assert!(wrong.ends_with("number: \"one\" is no number"), "{wrong}");
+        assert!(
+            wrong.ends_with("number: \"one\" is not a number"),
+            "{wrong}"
+        );
     }
 }

@@ -253,7 +253,7 @@ async fn a_name_under_which_nobody_reaches_the_hub_is_refused() {
         ("ftp://10.0.0.5", "not http://"),
         ("http://0.0.0.0:7337", "no other hub reaches this one there"),
         ("http://10.0.0.5/hub", "not http://"),
-        ("", "no URL"),
+        ("", "not a URL"),
     ] {
         let config = Config {
             listen: "127.0.0.1:0".parse().expect("an address"),

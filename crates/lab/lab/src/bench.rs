@@ -44,13 +44,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     format_in: FormatIn,
 
-    /// Measure this policy in addition to the base; may be repeated. Without it, or with files alone, the
-    /// policies of the list below with usual settings
+    /// Measure this policy in addition to the base; may be repeated. If no policy is named, or only
+    /// `file:PATH`, the usual ones of the policies below are measured
     #[arg(long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
 
-    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all; without
-    /// it, the tool schemas that each conversation records
+    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all. Without
+    /// it, the prompts have the tool schemas that each conversation records
     #[arg(long, value_name = "[CORPUS=]FILE")]
     tools: Vec<String>,
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HALF")]
     split: Option<Half>,
 
-    /// The prices of the figures: the name of a profile below, or a JSON file with one
+    /// The prices for the figures of the report: the name of a profile below, or a JSON file with a profile
     #[arg(long, value_name = "NAME|FILE", default_value = USUAL)]
     prices: String,
 
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRICE", value_parser = price)]
     output_price: Option<f64>,
 
-    /// The fewest tokens of a common beginning that the provider keeps, instead of the profile's
+    /// How many tokens a common beginning needs for the provider to keep it, instead of the profile's
     #[arg(long, value_name = "TOKENS")]
     min_prefix: Option<u64>,
 
@@ -85,23 +85,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", default_value_t = 800)]
     window: usize,
 
-    /// The window of the model. For each policy, count also the prompts that are over it, those that
+    /// The window of the model. For each policy, count also the prompts that are larger, those that
     /// a provider refuses as a list of messages, and those with the first message of the user
-    /// verbatim. Without it, the window of the policies `ctx`, if they all have the same one
+    /// verbatim. Without it, this is the window of the policies that have one, if they all have the
+    /// same
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     model_window: Option<u64>,
 
-    /// Treat recordings without a clock as if a pause of two hours came before each MESSAGES messages:
-    /// no cache outlives it, so that a policy may change what it sent at no cost
+    /// Treat recordings without a clock as if a pause of two hours came before each MESSAGES messages.
+    /// No cache outlives such a pause, so a policy may then change what it sent at no cost
     #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u16).range(1..))]
     pause: Option<u16>,
 
-    /// Print further columns too
+    /// Also print further columns
     #[arg(long)]
     all: bool,
 
-    /// Print also net costs with other windows, prices of output and kept beginnings, and the place of
-    /// each policy where it changes
+    /// Also print the net costs with other sizes of fetched windows, other prices of output and other
+    /// shortest beginnings, and the place of a policy where it differs
     #[arg(long)]
     sensitivity: bool,
 
@@ -121,12 +122,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
-    /// Write the report as a page with charts, and with the prompts of the first two conversations
-    /// of each file, to this file
+    /// Write the report to this file, as a page with charts and with the prompts of the first two
+    /// conversations of each file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Show the prompts of this conversation in the page instead; may be repeated
+    /// Show the prompts of this conversation in the page, instead of the first two; may be repeated
     #[arg(long, value_name = "ID", requires = "html")]
     show: Vec<String>,
 

@@ -125,7 +125,7 @@ fn lone_surrogates(list: &MessageList, found: &mut Vec<Finding>) {
     }
     for place in list.lone_beside() {
         let text =
-            format!("the text at `{place}` beside the list has {WHAT}; write `\\ufffd` for it");
+            format!("the text at `{place}`, outside the list, has {WHAT}; write `\\ufffd` for it");
         found.push(Finding::of_list(Code::LoneSurrogate, text));
     }
 }

@@ -27,7 +27,7 @@ pub enum CannotWrite {
         why: String,
     },
     /// A value outside the messages has no place in the format.
-    #[error("the value at `{pointer}` beside the messages has no place in {format}")]
+    #[error("the value at `{pointer}`, outside the messages, has no place in {format}")]
     Beside {
         /// The JSON pointer of the value, which begins with a key outside the messages.
         pointer: String,

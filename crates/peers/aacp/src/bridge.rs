@@ -171,7 +171,7 @@ fn task<'f>(frame: &'f DynamicFrame<'_>) -> Result<&'f str, WriteError> {
     known.map(|task| &*task.name).ok_or_else(|| {
         fault(
             TASK,
-            "the operation is no task of the vocabulary; add `task`",
+            "the operation is not a task of the vocabulary; add `task`",
         )
     })
 }

@@ -99,7 +99,7 @@ pub fn from_frame(text: &str) -> Result<Event, Vec<Finding>> {
     let name = EventName::named(&frame.operation).filter(|_| frame.intent.to_string() == "done");
     let event = name.ok_or_else(|| {
         let text = format!(
-            "`{}:{}` is no event; a frame of an event is `done:` and its name",
+            "`{}:{}` is not an event; a frame of an event is `done:` and its name",
             frame.intent, frame.operation
         );
         wrong(Code::EventUnknown, text)

@@ -167,7 +167,7 @@ impl FolderSettings {
                 add(
                     Code::GateForbidden,
                     format!(
-                        "a --completion names {file}, which is no file of the protocol; name another file"
+                        "a --completion names {file}, which is not a file of the protocol; name another file"
                     ),
                 );
             }
@@ -200,11 +200,11 @@ impl FolderSettings {
         }
         match (self.mode, &self.repo_root) {
             (Mode::External, None) => {
-                let text = "--repo-root is required when --deliverables-mode is external; write the way from the folder, such as ../..";
+                let text = "--repo-root is required when --deliverables-mode is external; write the path from the folder, such as ../..";
                 add(Code::RepoRoot, text.to_owned());
             }
             (Mode::External, Some(root)) if root.starts_with('/') || root.trim().is_empty() => {
-                let text = "--repo-root must be relative to the folder; write the way from it, such as ../..";
+                let text = "--repo-root must be relative to the folder; write the path from the folder, such as ../..";
                 add(Code::RepoRoot, text.to_owned());
             }
             (Mode::Internal, Some(_)) => {

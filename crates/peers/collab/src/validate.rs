@@ -26,7 +26,7 @@ pub fn validate(folder: &Folder) -> Vec<Finding> {
         findings.push(Finding::new(Code::FileForbidden, text).within(name, None));
     }
     if folder.log().torn().is_some() {
-        let text = "the last line was cut, and is no event; the next append puts it aside";
+        let text = "the last line was cut, and is not an event; the next append puts it aside";
         let mut finding = Finding::new(Code::LogTorn, text).within(LOG_FILE, None);
         finding.is_warning = true;
         findings.push(finding);

@@ -18,9 +18,9 @@ use accp_console::table::Table;
 /// Count the tokens of instructions in English, as packets, as compact JSON and as frames
 ///
 /// A pair is an object with `id`, `english` and `packet`, one a line; with `terse`, the same
-/// instruction in few words is counted too. `frame` is the frame of `accp aacp bridge`, and `view`
-/// how a model reads it, without the line that defines the schema once in a prompt. The saving is
-/// that of the packets against `english`: bare, and as messages of a chat.
+/// instruction in few words is counted too. `frame` is the frame that `accp aacp bridge` makes, and
+/// `view` is how a model reads it, without the line that defines the schema once in a prompt. The
+/// saving is what packets save against `english`: as texts alone, and as messages of a chat.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp bench examples/aacp-pairs.jsonl
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// The tokens that the chat format adds to a message
     #[arg(long, value_name = "TOKENS", default_value_t = 7)]
     overhead: u16,
-    /// The price of a million tokens, in any currency: says what the packets save in money
+    /// The price of a million tokens, in any currency. The report then also says how much money packets save
     #[arg(long, value_name = "AMOUNT", value_parser = price)]
     price: Option<f64>,
     /// json: one object with `encoding`, `overhead`, `pairs`, `total` and `saving`; with `--price`

@@ -14,9 +14,10 @@ use accp_console::outcome::{Failure, Outcome};
 
 /// Turn packets into frames of ACCP, or such frames into packets
 ///
-/// A frame of a packet has the schema AP, and comes back as the same packet to the byte; only spaces
-/// that do not count are gone. `accp aacp profile` prints the schema. The sender and the metadata
-/// stay with the frame. A line that has an error is reported and left out.
+/// A packet becomes a frame with the schema AP. Such a frame becomes the same packet again, to the
+/// byte, except for spaces that do not count. `accp aacp profile` prints the schema. A packet has no
+/// place for the sender and the metadata of its frame. A line that has an error is reported and left
+/// out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp bridge --to frame --from planner packets.aacp | accp check
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     /// What to make of each line
     #[arg(long, value_enum)]
     to: To,
-    /// The sender of the frames: with `--to frame` only [default: agent]
+    /// The sender of the frames, for `--to frame` only [default: agent]
     #[arg(long, value_name = "AGENT")]
     from: Option<String>,
     #[command(flatten)]

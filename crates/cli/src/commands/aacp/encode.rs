@@ -31,10 +31,10 @@ pub(crate) struct Args {
     /// Make the packets of this workflow: a name of `accp aacp workflows`, or a file
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "instruction"])]
     workflow: Option<String>,
-    /// Make the packet of this hop alone
+    /// Make only the packet of this hop
     #[arg(long, value_name = "HOP", requires = "workflow")]
     hop: Option<String>,
-    /// Give a parameter a value; the items of a list stand between commas; may be repeated
+    /// Give a parameter of the workflow a value; commas separate the items of a list; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "workflow")]
     set: Vec<String>,
     #[command(flatten)]

@@ -32,10 +32,10 @@ pub(super) struct EnglishArgs {
     /// for stdin
     #[arg(long, value_name = "FILE", requires = "registry")]
     english_file: Option<PathBuf>,
-    /// The domain; in a file, of the lines that name none
+    /// The domain of the instruction; with --english-file, of lines that name no domain
     #[arg(long, value_name = "DOM", requires = "instruction")]
     dom: Option<String>,
-    /// The agent that gets the result; in a file, of the lines that name none
+    /// The agent that gets the result; with --english-file, for lines that name no agent
     #[arg(
         long = "return",
         id = "receiver",
@@ -43,7 +43,7 @@ pub(super) struct EnglishArgs {
         requires = "instruction"
     )]
     receiver: Option<String>,
-    /// The priority; in a file, of the lines that name none
+    /// The priority; with --english-file, of lines that name no priority
     #[arg(
         long,
         value_name = "1|2|3",
@@ -52,12 +52,12 @@ pub(super) struct EnglishArgs {
         requires = "instruction"
     )]
     p: String,
-    /// The file of the registry. A new file is readable by its owner alone
+    /// The file of the registry. If the command creates the file, only its owner can read it
     #[arg(long, value_name = "FILE", requires = "instruction")]
     registry: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
-    /// The part of its keywords that an instruction has to share with a stored one
+    /// The share of their keywords that an instruction and a stored instruction must have in common
     #[arg(
         long,
         value_name = "0..1",
@@ -66,7 +66,7 @@ pub(super) struct EnglishArgs {
         requires = "instruction"
     )]
     threshold: f64,
-    /// The number of lines of the file that are worked on at once
+    /// The number of lines of the file to work on at the same time
     #[arg(
         long,
         value_name = "N",
@@ -106,8 +106,8 @@ fn threshold(text: &str) -> Result<f64, String> {
 
 /// Say which tier would answer an instruction, and change nothing
 ///
-/// Tier 1 is the entry of the instruction in the registry. Tier 2 is an entry or a workflow that fits
-/// it. Tier 3 is the model, which is not called.
+/// Tier 1 is the entry of the instruction in the registry. Tier 2 is another entry, or a workflow, that
+/// fits the instruction. Tier 3 is the model, which this command does not call.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp route --english \"Fetch the salaries of all employees for August 2024\" \\

@@ -14,8 +14,8 @@ use accp_console::output::{self, Output};
 
 /// Point out what costs tokens in packets, and what should not stand in them
 ///
-/// Lists of fields and pointers, with the tokens that they cost; e-mail addresses, card numbers and
-/// texts that look like keys. All of it is advice.
+/// The command finds lists of fields and pointers, with the tokens that they cost. It also finds e-mail
+/// addresses, card numbers and texts that look like keys. All findings are advice, not errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp lint packets.aacp

@@ -7,8 +7,8 @@ use accp_console::output::Output;
 
 /// Print the schema AP, by which frames carry packets
 ///
-/// It is a registry file. The commands that read frames know it already; give it to a hub whose
-/// sessions carry packets.
+/// The output is a registry file. The commands that read frames know it already. Give the file to a hub
+/// whose sessions carry packets.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp profile > ap.json && accp serve --registry ap.json team.accp

@@ -20,8 +20,8 @@ const DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// Show and change the instructions that a registry holds
 ///
-/// An entry is an instruction in English with its task and its fields. Who receives the result, the
-/// priority and the version are the caller's.
+/// An entry is an instruction in English with its task and its fields. The receiver of the result, the
+/// priority and the version come from the caller.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp registry list --registry r.aacp
@@ -48,7 +48,7 @@ enum Action {
     List,
     /// Show one entry with its fields and keywords
     Show(KeyArgs),
-    /// Add an entry: an instruction, and a packet of which task, domain and fields are taken
+    /// Add an entry: an instruction, with the task, the domain and the fields of a packet
     Add {
         /// The instruction
         #[arg(long, value_name = "TEXT")]
@@ -77,7 +77,7 @@ struct KeyArgs {
     /// The id of the instruction, or its first 8 digits or more
     #[arg(value_name = "ID")]
     id: String,
-    /// The domain, if several have the instruction
+    /// The domain, if several domains have the instruction
     #[arg(long, value_name = "DOM")]
     dom: Option<String>,
 }

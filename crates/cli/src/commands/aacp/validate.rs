@@ -28,8 +28,8 @@ pub(crate) struct Args {
     unwrap: bool,
     #[command(flatten)]
     vocabulary: VocabularyArgs,
-    /// json: one object a line with `line`, `valid`, `errors` and `warnings`, in which each code
-    /// stands once, with its first place
+    /// json: one object a line with `line`, `valid`, `errors` and `warnings`, which have each
+    /// code once, with its first place
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -25,13 +25,13 @@ const LAST: usize = 1024;
 /// The options that say how the command runs.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ProgramArgs {
-    /// The most bytes that the command may print for one request; one that prints more is ended
+    /// The most bytes that COMMAND may print for one request. A COMMAND that prints more is ended
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     max_output: u64,
-    /// Answer with the last line of its stderr when the command fails: every agent of the session reads it
+    /// If COMMAND fails, answer with the last line of its stderr, which every agent of the session can then read
     #[arg(long)]
     send_stderr: bool,
-    /// The time between SIGTERM and SIGKILL when the command is ended
+    /// The number of seconds between SIGTERM and SIGKILL when COMMAND is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
 }

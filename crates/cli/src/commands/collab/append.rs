@@ -21,31 +21,31 @@ use accp_console::outcome::{Outcome, Verdict};
 pub(crate) struct Args {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Who says it
+    /// The participant who says it
     #[arg(long, value_name = "ID")]
     participant: String,
     /// The name of the event; `accp collab table` shows them
     #[arg(long, value_name = "NAME")]
     event: String,
-    /// One short sentence
+    /// What the event is about, in one short sentence
     #[arg(long, value_name = "TEXT")]
     summary: String,
-    /// The document that it is about, relative to the folder, or `external:FILE`
+    /// The document that the event is about, relative to the folder, or `external:FILE`
     #[arg(long, value_name = "FILE")]
     doc: Option<String>,
-    /// The number of the event that it answers
+    /// The number of the event that this event answers
     #[arg(long, value_name = "SEQ", allow_negative_numbers = true, value_parser = number)]
     reply_to: Option<u64>,
     /// The role of the deliverable: primary or supporting
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// The SHA-256 of the document, in small hexadecimal digits
+    /// The SHA-256 of the document, in lower-case hexadecimal digits
     #[arg(long, value_name = "HEX", conflicts_with = "hash")]
     sha256: Option<String>,
     /// Compute the SHA-256 of the deliverable
     #[arg(long)]
     hash: bool,
-    /// A file with a review; it goes into review.md under its heading
+    /// A file with the text of a review. The command copies the text into review.md, under a heading
     #[arg(long, value_name = "FILE")]
     review: Option<PathBuf>,
 }

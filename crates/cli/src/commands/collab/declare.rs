@@ -9,7 +9,7 @@ use accp_console::outcome::{Outcome, Verdict};
 
 /// Declare a supporting deliverable or an attachment
 ///
-/// A supporting deliverable that is not there is made from the template of its type.
+/// If the file of a supporting deliverable does not exist, it is made from the template of its type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab declare --folder round --supporting tests.md --type test-plan --frozen
@@ -17,7 +17,7 @@ use accp_console::outcome::{Outcome, Verdict};
 pub(crate) struct Args {
     #[command(flatten)]
     folder: FolderArgs,
-    /// A Markdown file, relative to the directory of deliverables
+    /// The supporting deliverable: a Markdown file, relative to the directory of deliverables
     #[arg(
         long,
         value_name = "FILE",
@@ -29,10 +29,10 @@ pub(crate) struct Args {
     /// The type of the supporting deliverable
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
-    /// The supporting deliverable has to be frozen before the end
+    /// Require that the supporting deliverable is frozen before the end
     #[arg(long, requires = "supporting")]
     frozen: bool,
-    /// Any file, relative to the directory of deliverables
+    /// The attachment: any file, relative to the directory of deliverables
     #[arg(long, value_name = "FILE")]
     attachment: Option<String>,
 }

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
-/// Make a folder with its files
+/// Make a shared folder with its files
 ///
-/// The first participant is the owner of the proposal. Nothing that is there is overwritten, and nothing is
-/// left half made.
+/// The first participant is the owner of the proposal. The command overwrites no file. If it fails, it removes
+/// what it has made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab init --folder round --participant ada --participant bob --objective 'Choose a store' \\
@@ -21,37 +21,37 @@ use accp_console::outcome::{Outcome, Verdict};
 pub(crate) struct Args {
     #[command(flatten)]
     folder: FolderArgs,
-    /// A participant; the first is the owner. Repeat it
+    /// A participant; may be repeated. The first one is the owner of the proposal
     #[arg(long = "participant", value_name = "ID")]
     participants: Vec<String>,
     /// What is to be decided or made
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
-    /// When the objective is reached. Repeat it
+    /// A condition that has to be met for the objective to be reached; may be repeated
     #[arg(long = "completion", value_name = "TEXT")]
     completions: Vec<String>,
-    /// adr, design-spec, implementation-plan, decision-memo, review-report, test-plan or custom
+    /// The type of the primary deliverable: adr, design-spec, implementation-plan, decision-memo, review-report, test-plan or custom
     #[arg(long, value_name = "TYPE")]
     primary_deliverable_type: Option<String>,
-    /// Its file, relative to the directory of deliverables [default: the type with .md]
+    /// The file of the primary deliverable, relative to the directory of deliverables [default: the type with .md]
     #[arg(long, value_name = "FILE")]
     primary_deliverable_file: Option<String>,
-    /// The title of a section that a custom deliverable needs. Repeat it
+    /// The title of a section that a custom deliverable needs; may be repeated
     #[arg(long = "primary-deliverable-check", value_name = "TITLE")]
     checks: Vec<String>,
-    /// internal: in the folder; external: in a directory of the repository
+    /// Where deliverables are: internal, in the folder, or external, in a directory of the repository
     #[arg(long, value_name = "MODE")]
     deliverables_mode: Option<String>,
     /// The directory of deliverables [default: deliverables]
     #[arg(long, value_name = "DIR")]
     deliverables_dir: Option<String>,
-    /// The way from the folder to the repository, for external deliverables
+    /// The path from the folder to the repository, for external deliverables
     #[arg(long, value_name = "DIR")]
     repo_root: Option<String>,
-    /// Take objective, participants, gates and deliverable over from another folder; other options replace them
+    /// Copy objective, participants, gates and deliverable from another folder; other options replace what is copied
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Accept a folder that is whole, and finish one that an earlier init began
+    /// Finish a folder that an earlier init began, and accept a folder that is complete
     #[arg(long)]
     resume: bool,
 }

@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Take part in an ACCP session through the folder
 ///
 /// Each line of stdin is a frame to send. Each frame that arrives is a line on stdout. The owner of the
-/// proposal is the host, so it has to take part. Frames are kept in the store until they are acknowledged:
-/// a participant that was killed goes on with the same store, and loses nothing.
+/// proposal is the host, so the owner has to take part. The store keeps frames until they are acknowledged.
+/// So a participant that was killed goes on with the same store, and loses nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab link --folder round --participant ada --store ada.accp
@@ -42,7 +42,8 @@ pub(crate) struct Args {
     /// The file that keeps this side of the session
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
-    /// End when stdin has ended and all frames are acknowledged, and not only when it is interrupted
+    /// End when stdin has ended and all frames are acknowledged. Without this option, the command runs until it is
+    /// interrupted
     #[arg(long)]
     until_sent: bool,
 }

@@ -7,9 +7,9 @@ use accp_console::outcome::{Outcome, Verdict};
 
 /// Mend what a crash has left behind
 ///
-/// A last line of the log that was cut is put into events.jsonl.torn, a review that waits is put into
-/// review.md, and protocol.json gets the state of the log. What only a person can mend, stays: `accp collab
-/// validate` says what that is.
+/// If the last line of the log was cut off, the command moves it to events.jsonl.torn. It puts a review that
+/// still waits into review.md, and the state of the log into protocol.json. What only a person can mend stays
+/// as it is; `accp collab validate` says what that is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab repair --folder round")]

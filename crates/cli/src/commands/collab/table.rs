@@ -23,7 +23,7 @@ enum Form {
   accp collab table
   accp collab table --format mermaid")]
 pub(crate) struct Args {
-    /// The form
+    /// The form of the table
     #[arg(long, value_enum, default_value_t)]
     format: Form,
 }

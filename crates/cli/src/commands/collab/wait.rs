@@ -12,7 +12,7 @@ use accp_console::output;
 
 /// Wait until a participant has the turn, or the collaboration is over
 ///
-/// It defaults to 1800 seconds; 0 for no timeout. Exit code 1 says that it gave up.
+/// If that takes longer than --timeout, the command gives up with exit code 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab wait --folder round --participant bob
@@ -23,10 +23,10 @@ pub(crate) struct Args {
     /// The participant
     #[arg(long, value_name = "ID")]
     participant: String,
-    /// The longest time between two looks at the files, in seconds, where the system does not tell of changes
+    /// The most seconds between two looks at the files. The command also looks when the system reports a change
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     interval: f64,
-    /// When to give up, in seconds; 0 for never
+    /// The number of seconds after which to give up; 0 for never
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0)]
     timeout: f64,
 }

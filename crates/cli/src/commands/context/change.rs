@@ -8,7 +8,7 @@ use super::{ContextArgs, Summary, WindowArgs, failure};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// Keep the list as it stands
+/// Keep the list as it is now, as a checkpoint
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context checkpoint --session trip")]
@@ -45,7 +45,7 @@ pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Give the list of a fresh session: system messages, a summary, and the newest turn
+/// Print the list for a fresh session: system messages, a summary, and the newest turn
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context resume --session trip > messages.json
@@ -58,7 +58,7 @@ pub(crate) struct ResumeArgs {
     /// What the summary says
     #[arg(long, value_enum, default_value_t)]
     summary: Summary,
-    /// Give the list that this checkpoint kept, and leave the session as it is
+    /// Print the list that this checkpoint kept, and leave the session as it is
     #[arg(long, value_name = "N")]
     checkpoint: Option<u64>,
 }

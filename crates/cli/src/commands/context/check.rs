@@ -10,8 +10,9 @@ use accp_console::output::{self, Output};
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
 ///
-/// Messages are counted from 0, as the index in the list. The rules are those of the providers' own servers; servers that
-/// people host themselves may take more, so `compress` only warns of what does not tear calls and results apart.
+/// Messages are counted from 0. The rules are those of the providers' own servers. Servers that people host themselves may
+/// accept more. So `compress` refuses only lists whose calls, results and turns do not fit together, and blank texts of
+/// Anthropic. It warns of everything else.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context check messages.json
@@ -68,13 +69,13 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     Ok(Verdict::of(found.len() as u64))
 }
 
-/// Mend a list that a provider refuses, where nothing is lost by it
+/// Mend a list that a provider refuses
 ///
-/// A result that stands in the wrong place is moved to its call, if it is clear which call that is. Other results
-/// without calls are dropped, and calls without results are answered with a text that says so. Ids that do not fit get
-/// others, on calls and results alike; marks for the cache beyond those that the provider takes go, the oldest first;
-/// other details are mended where nothing is lost. Nothing else changes, and nothing runs this by itself. Messages are
-/// counted from 0.
+/// A result in the wrong place is moved to its call, if it is clear which call that is. Other results without calls are
+/// dropped, and calls without results get a result that says so. Ids that do not fit are replaced, in calls and results
+/// alike. Surplus cache marks are removed, the oldest first. Other details are mended where nothing is lost. Nothing else
+/// changes. Because results may be dropped, no other command repairs a list unless it is asked to. Messages are counted
+/// from 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context repair broken.json > messages.json")]

@@ -11,10 +11,11 @@ use accp_console::input::{Input, InputArg};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// Give the list to send: the one that was given, inside the window
+/// Print the list to send: the given list, made to fit the window
 ///
-/// The input is a list of messages, or a request whose other members stay as they are: the conversation as it grew,
-/// or the last list that came out with what was said since. The list goes to stdout.
+/// The input is a list of messages, or a request, whose other members stay as they are. The messages are the whole
+/// conversation so far, or the list that this command printed last and what was said since. The list to send goes to
+/// stdout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context compress --window 128000 messages.json > to-send.json
@@ -33,10 +34,10 @@ pub(crate) struct Args {
     /// What the summary says
     #[arg(long, value_enum, default_value_t)]
     pub(super) summary: Summary,
-    /// Let tiers 1 and 2 act under 50 % too
+    /// Let tiers 1 and 2 act even if less than 50 % of the window are used
     #[arg(long)]
     pub(super) force: bool,
-    /// More tools that write files: `{"tools":[{"name":"put","path":"where","texts":["body"]}]}`
+    /// A JSON file with more tools that write files: `{"tools":[{"name":"put","path":"where","texts":["body"]}]}`
     #[arg(long, value_name = "FILE")]
     pub(super) writes: Option<PathBuf>,
     #[command(flatten)]

@@ -46,14 +46,14 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
 pub(crate) struct RecoverArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
-    /// The most sections
+    /// The highest number of sections to print
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(super) limit: usize,
-    /// Look for the text as it is, and not for its words
+    /// Look for this exact text instead of its words
     #[arg(long)]
     pub(super) exact: bool,
-    /// Only in this file or folder
+    /// Look only in this file or folder
     #[arg(long, value_name = "PATH")]
     pub(super) path: Option<String>,
     /// Only what this tool said
@@ -107,14 +107,14 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Give lines of a file that left the list
+/// Print lines of a file that left the list
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context read cache/offloaded/20260129_142530_search.md --lines 1-40")]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
-    /// The path below the root, as the list has it
+    /// The path below the root, as the list shows it
     #[arg(value_name = "PATH")]
     pub(super) path: String,
     /// The first and the last line, from 1; all lines when left out
@@ -139,7 +139,7 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Give the whole conversation as it was said
+/// Print the whole conversation as it was said
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context restore --session trip > messages.json
@@ -147,7 +147,7 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
 pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
-    /// Give only the message with this index, from 0: with its pictures and files, if they left the list
+    /// Print only the message with this index, from 0, with its pictures and files, even if they left the list
     #[arg(long, value_name = "INDEX")]
     pub(super) message: Option<usize>,
 }
@@ -173,7 +173,7 @@ pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Give the intent of the session, verbatim
+/// Print the intent of the session, verbatim
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context intent --session trip")]
@@ -199,7 +199,7 @@ pub(crate) fn intent(args: &IntentArgs) -> Outcome {
 pub(crate) struct LogArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
-    /// The most entries, the newest last; 0 for all
+    /// The highest number of entries to show, the newest last; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) last: usize,
 }

@@ -8,7 +8,7 @@ use accp_console::outcome::{Failure, Outcome};
 const COMMANDS: &str =
     "compress, context status, recover TOPIC, show session intent, compression log";
 
-/// Do what a quick command says: compress, context status, recover TOPIC, show session intent, compression log
+/// Run a quick command: compress, context status, recover TOPIC, show session intent, compression log
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context do 'context status'

@@ -9,7 +9,7 @@ use super::{ContextArgs, ListForm};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
 
-/// Print three tool definitions for a request: with these tools, a model finds what left its list
+/// Print three tool definitions for a request, with which a model finds what left its list
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context tools --messages anthropic > tools.json")]
@@ -27,7 +27,7 @@ pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Do what a model has called: one of the three tools
+/// Run the tool that a model has called: one of the three tools of `accp context tools`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context call --session trip context_recover '{\"topic\":\"flight number\"}'")]
@@ -55,7 +55,7 @@ pub(crate) fn call(args: &CallArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Serve the three tools over MCP on stdin and stdout, until the client closes them
+/// Serve the three tools over MCP on stdin and stdout, until the client closes stdin
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context mcp --session trip --root Memory/Shared")]

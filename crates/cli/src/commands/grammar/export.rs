@@ -17,12 +17,12 @@ use accp_console::output::{Output, SHARED};
   accp grammar export --form view --format lark
   accp grammar export --format json-schema --registry ours.json -o frames.schema.json
 
-What the grammar takes is a frame that decoders with this registry take, and it takes every
-frame that an encoder writes of the fields of its schema; `schema` is its last param.
-Beyond any grammar: that a key of data stands once in its map, the length of a frame, and
-in fields of type number whether the digits after a mark `#` are those of a float.
+The grammar accepts every frame that an encoder writes with the fields of its schema; `schema` is
+the last param of such a frame. Decoders with this registry accept what the grammar accepts, except
+for what no grammar can check: a key of data that stands twice in its map, the length of a frame,
+and in fields of type number whether the digits after the mark `#` are those of a float.
 
-With --form view, the grammar takes one block or more of the form that `accp primer` teaches.")]
+With --form view, the grammar accepts one or more blocks in the form that `accp primer` teaches.")]
 pub(crate) struct Args {
     /// The notation of the grammar
     #[arg(long, value_enum)]
@@ -32,15 +32,16 @@ pub(crate) struct Args {
     form: Form,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// A frame by intent and operation, as req:schedule; may be repeated. All frames by default
+    /// A frame by intent and operation, such as req:schedule; may be repeated. All frames by
+    /// default
     #[arg(long, value_name = "INTENT:OPERATION")]
     frame: Vec<String>,
     /// Add metadata, mid and seq first; without this option a frame has only the metadata that its
     /// entry in the registry requires
     #[arg(long)]
     envelope: bool,
-    /// Levels of arrays and maps: 5 by default, which decoders accept, and 2 in a regex, which
-    /// grows fourfold with each level
+    /// How deep arrays and maps may be nested. The default is 5, which is what decoders accept, and 2
+    /// for a regex, because each level makes it four times as long
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Export::DEPTH)))]
     depth: Option<u32>,
     /// The file to write; stdout by default

@@ -13,8 +13,9 @@ use accp_console::output::{self, Output};
 /// Show the changes from one registry to another, and which of them break peers
 ///
 /// A change is breaking if one side may write a frame that the other side refuses or reads with
-/// another meaning. Each breaking change is shown with its rule: the old reader reads frames that
-/// are written with NEW, and the new reader those that are written with OLD.
+/// another meaning. Each breaking change is shown with its rule, and with the reader that it breaks:
+/// the old reader reads frames that are written with NEW, and the new reader reads frames that are
+/// written with OLD.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry diff old.json new.json
@@ -23,10 +24,10 @@ pub(crate) struct Args {
     /// The older registry: a file or a folder
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The newer one
+    /// The newer registry
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Show only changes that break a peer on the older version; exit with 1 if there are any
+    /// Show only breaking changes, and exit with 1 if there are any
     #[arg(long)]
     breaking: bool,
     /// json: one object a line with `pointer`, `description`, `breaking`, the rule or null, and

@@ -29,8 +29,8 @@ pub(crate) struct Args {
     /// The older registry, a file or a folder: report the changes that break its peers
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
-    /// The readers that must not break: those with OLD, of new frames; those with the registries of
-    /// PATH, of old frames; or both
+    /// The readers that must not break. `old` have OLD, and read new frames; `new` have the registries
+    /// of PATH, and read old frames
     #[arg(long, value_enum, default_value_t, requires = "against")]
     readers: Readers,
     /// json: one object a line with `file`, `line`, `column`, `pointer`, `message` and `cure`

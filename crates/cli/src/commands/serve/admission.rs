@@ -9,22 +9,22 @@ use accp_console::outcome::Failure;
 /// The options that say who may use the hub.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdmissionArgs {
-    /// Let in only who shows a token from this file, or, with --jwks, a signed one
+    /// Let in only clients that show a token from this file or, with --jwks, a signed token
     #[arg(long, value_name = "FILE", env = "ACCP_TOKENS")]
     tokens: Option<PathBuf>,
-    /// Let in only who shows a token (JWT) that a key of this file, a JSON Web Key Set, has signed
+    /// Let in only clients that show a token (JWT) signed by a key of this file, a JSON Web Key Set
     #[arg(long, value_name = "FILE", env = "ACCP_JWKS")]
     jwks: Option<PathBuf>,
-    /// Let in signed tokens of this issuer (`iss`) alone
+    /// Accept signed tokens of this issuer (`iss`) only
     #[arg(long, value_name = "NAME", requires = "jwks", env = "ACCP_ISSUER")]
     issuer: Option<String>,
-    /// Let in signed tokens for this audience (`aud`) alone
+    /// Accept signed tokens for this audience (`aud`) only
     #[arg(long, value_name = "NAME", requires = "jwks", env = "ACCP_AUDIENCE")]
     audience: Option<String>,
     /// The claim of a signed token that names the agent
     #[arg(long, value_name = "CLAIM", requires = "jwks", default_value = "sub")]
     agent_claim: String,
-    /// The claim of a signed token that names its sessions, an array
+    /// The claim of a signed token that lists its sessions, an array
     #[arg(long, value_name = "CLAIM", requires = "jwks")]
     #[arg(default_value = "accp_sessions")]
     sessions_claim: String,

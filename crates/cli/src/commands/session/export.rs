@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// Write the values in cold state to this file
     #[arg(long, value_name = "FILE")]
     values: Option<PathBuf>,
-    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
-    /// not of what
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, but
+    /// not what they say
     #[arg(long, conflicts_with = "resolve")]
     redact: bool,
 }

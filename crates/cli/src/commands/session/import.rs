@@ -29,8 +29,8 @@ use report::Report;
 /// checkpoint must have listed the frames that it moved. Times are made up, with one second
 /// between two frames.
 ///
-/// A session enters the file whole or not at all, and a session that is there already is left as
-/// it is. So the same command again completes an import that was cut short.
+/// A session enters the file whole or not at all. A session that is already there stays as it is. So
+/// to complete an import that was cut short, run the same command again.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output")]
     verify: bool,
 
-    /// Unix seconds of the first frame of a conversation; recordings have no clock
+    /// The time of the first frame of a conversation, in Unix seconds; recordings have no clock
     #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
     start: i64,
 

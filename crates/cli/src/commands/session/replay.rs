@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// The last position
     #[arg(long, value_name = "POSITION")]
     to: Option<NonZeroU64>,
-    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
-    /// not of what
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, but
+    /// not what they say
     #[arg(long)]
     redact: bool,
 }

@@ -11,7 +11,7 @@ use accp_console::choices::Format;
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::Output;
 
-/// Look for words in the frames of a session and in the values that they refer to, best first
+/// Look for words in the frames of a session and in the values that they refer to; best matches first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp session search team.db launch release notes

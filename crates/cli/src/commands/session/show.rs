@@ -32,8 +32,8 @@ pub(crate) struct Args {
     /// json: one object
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
-    /// not of what
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, but
+    /// not what they say
     #[arg(long)]
     redact: bool,
 }

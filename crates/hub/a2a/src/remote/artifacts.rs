@@ -150,7 +150,9 @@ impl ReceivedArtifacts {
     ) -> Outbound<'static> {
         if let Some(answer) = &self.answer {
             return own(answer, agent, registry).unwrap_or_else(|error| {
-                let text = format!("the answer of the remote agent is no frame here: {error}");
+                let text = format!(
+                    "the answer of the remote agent is not a frame of this session: {error}"
+                );
                 Outbound::error(ErrorCode::INTERNAL_ERROR, text)
             });
         }

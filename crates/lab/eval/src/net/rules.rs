@@ -36,15 +36,16 @@ const RULES: &str = "\
   calls; a string that is a JSON object or array is taken apart. The text of a message is its
   pieces with a line feed between them. Codes of a terminal (an escape, `[`, and up to a sign from
   `@` to `~`) are left out of messages and of readings.
-- Readings of a segment. JSON (an object or array): each scalar, strings that are JSON both as
-  they are and taken apart, numbers as short as can be. Other text: as it is; without guards (a
-  `\\` at the beginning of a line before `@` or `[`, or before more `\\` and one of these); and of
-  that with JSON escapes undone once, twice and three times. White space and zero-width characters
-  are one space. A text stands where no letter, digit or `_` continues it. Nothing matches across
-  readings.
-- Needs of a turn, each text once, and none that stands in a system prompt of the agent. Quotes:
-  in each piece from left to right, the longest span of whole words and signs that one piece of an
-  earlier message has, of 24 characters or more with a letter; the next begins behind it.
+- Readings of a segment are the texts in which needs are looked for. JSON (an object or array) is
+  read as its scalars: strings that are JSON both as they are and taken apart, numbers as short as
+  can be. Other text is read as it is; without guards (a `\\` at the beginning of a line before `@`
+  or `[`, or before more `\\` and one of these); and without guards with JSON escapes undone once,
+  twice and three times. White space and zero-width characters are one space. A text stands where
+  no letter, digit or `_` continues it. Nothing matches across readings.
+- Needs of a turn are texts that its message has from earlier messages. Each text counts once, and
+  a text that stands in a system prompt of the agent does not count. Quotes: in each piece from left
+  to right, the longest span of whole words and signs that one piece of an earlier message has, of
+  24 characters or more with a letter; the next span begins behind it.
   Arguments: strings and numbers of 3 to 60 characters in arguments of calls that an earlier
   message has. Identifiers, for agents that make no call in the conversation: words of 3 to 60
   characters with a digit, a `/` or a capital after a small letter that an earlier message has,
@@ -65,9 +66,9 @@ const RULES: &str = "\
   earlier turn; otherwise a miss. A miss is lost unless one segment has a handle of its source and
   a clue. A handle: the segment is made of the source, or it is made of no message, is no system
   prompt, tool or primer, and names the source as p12, p9-14 or p9..p14, or as `message 12` or
-  `messages 9 to 14`, by the message's index from 0. A clue: a run of 5 letters or of 2 digits, or more, that the segment has too, and that
-  stands in the source within 100 characters of the place (of first sight: anywhere); handles are
-  no clues.
+  `messages 9 to 14`, by the message's index from 0. A clue: a run of 5 letters or of 2 digits, or
+  more, that the segment has too, and that stands in the source within 100 characters of the place
+  (of first sight: anywhere); handles are no clues.
 - What is billed. A prompt that is a list (the policies `list`, `last`, `clear-tool-uses`, `ctx`, and
   those of other programs whose segments are messages): the tool schemas as they stand, and for each
   message 4 tokens, what its pictures, documents and sounds are billed at, and the tokens of one text,
@@ -76,26 +77,28 @@ const RULES: &str = "\
 - net: what the prompts cost and what it costs to fetch all misses, as a share of the same for the
   base, which lacks nothing. A turn with misses costs one reading of prompt and carried windows,
   at --cached-price, or at --fresh-price below --min-prefix tokens; 40 tokens of output for each
-  source; and its windows at --fresh-price. A window is the source, or --window tokens of it: with
-  n tokens from f to l that hold the text, from (f + l - n) / 2 on, moved into the source; those
-  alone if they are more. Of first sight it is what had to stand. In one turn overlapping windows
+  source; and its windows at --fresh-price. A window is the source, or n tokens of it (--window). If
+  the tokens f to l of the source hold the text, the window begins at (f + l - n) / 2, moved into the
+  source; if these tokens are more than n, they alone are the window. For a message that was missed
+  at first sight, the window is what had to stand in the prompt. In one turn overlapping windows
   of a source are one. The agent carries its windows in all later prompts at --cached-price. If a
   need is lost: one more reading, and for each lost source 40 tokens of output and 300 of input.
-  Real and all needs are fetched apart.
-- cost: of the prompts alone. The longest beginning, in tokens, that the newest
-  prompt of any agent of the conversation has too costs --cached-price a token if it has
-  --min-prefix tokens or more; all else costs --fresh-price. Of a list messages begin alike while
-  their JSON is the same and both or neither are the agent's own words, and then while the tokens of
-  their texts are. `no cache` and `no min` are net
-  without a cache and with a cache that keeps any beginning.
-- Profiles (--prices): a beginning found in steps counts in whole steps. One found at marks ends at a
-  mark of an earlier prompt; marks stand behind the tool schemas, behind the system prompts and at the
-  end of each prompt, and the cache looks for each of a prompt's marks and for those up to so many
-  messages before it. A prompt with fewer tokens than the cache keeps costs 1 a token. What nobody
-  reads for so many seconds has left the cache, where the recording has a clock. Above a tier's tokens
-  all prices of a prompt have its factors.
-- worst: net of the conversation where it is highest. dearer: the share of conversations above 1.
-- steps: prompts in which something differs that the same agent's prompt before had; a growing end does
+  Real needs and all needs are fetched apart.
+- cost: what the prompts alone cost. The longest beginning, in tokens, that a prompt shares with the
+  newest prompt of any agent of the conversation costs --cached-price a token, if it has --min-prefix
+  tokens or more; all else costs --fresh-price. Two lists share the messages whose JSON is the same
+  and which are in both or in neither the agent's own words, and of the first message that differs
+  the tokens at the beginning of its text. `no cache` is net without a cache, and `no min` is net
+  with a cache that keeps any beginning.
+- Profiles (--prices) find a beginning in steps or at marks. In steps, only whole steps of tokens
+  count. At marks, a beginning ends at a mark of an earlier prompt. Marks stand behind the tool
+  schemas, behind the system prompts and at the end of each prompt; the cache looks for each mark of a
+  prompt, and for marks up to the profile's number of messages before it. A prompt with fewer tokens
+  than the cache keeps costs 1 a token. If the recording has a clock, a beginning leaves the cache
+  when nobody has read it for the profile's seconds. If a prompt has more tokens than the profile's
+  tier, all its prices are multiplied by the factors of the tier.
+- worst: the highest net of a conversation. dearer: the share of conversations with a net above 1.
+- steps: prompts that change something of the same agent's prompt before; an end that only grows does
   not count. refused: lists that a provider refuses, because a call or a result stands without the
   other, or because something changed before a thought, which is bound to the exact list before it.
 - real: net without the needs that nobody had to remember: text in what a recording shows as an
@@ -118,5 +121,5 @@ const RULES: &str = "\
   run ends at a line's end, `..` and | ; = { } [ ]; other signs do not count.
 - tokens: of all prompts as a share of the base's (in JSON: their sum). p95, peak: the size of the
   95th of 100 prompts and of the largest. ms: the policy's own time.
-- 95 %: the interval of net when conversations are drawn anew, 1,000 times with a fixed seed, from
-  ten conversations up; of fewer, each by itself.";
+- 95 %: the interval of net when conversations are drawn anew, 1,000 times with a fixed seed. With
+  fewer than ten conversations, the report has the net of each instead.";

@@ -410,7 +410,7 @@ impl<'p> Planner<'p> {
         let newest = self.newest(1);
         let mut what: Vec<_> = Vec::new();
         if self.beside > 0 {
-            what.push(format!("{} tokens beside the list", self.beside));
+            what.push(format!("{} tokens outside the list", self.beside));
         }
         for (at, slot) in self.draft.slots.iter().enumerate() {
             let part = match slot.message.role {

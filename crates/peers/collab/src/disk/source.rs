@@ -63,7 +63,7 @@ impl<F: Files> Source for OfFolder<'_, F> {
 pub(super) fn root_of(files: &impl Files, folder: &Path, root: &str) -> Result<PathBuf, String> {
     let no = |why: &str| {
         format!(
-            "`repoRoot` ({root}) {why}; write the way from the folder to the repository, such as ../.."
+            "`repoRoot` ({root}) {why}; write the path from the folder to the repository, such as ../.."
         )
     };
     let folder =

@@ -143,7 +143,7 @@ impl Reader {
             Some(_) => return,
         };
         let message = format!(
-            "`repoRoot` {why}; write the way from the folder to the repository, such as ../.."
+            "`repoRoot` {why}; write the path from the folder to the repository, such as ../.."
         );
         self.wrong(Code::RepoRoot, message);
     }
@@ -177,7 +177,7 @@ impl Reader {
                 (Some(source), Some(text)) => {
                     if let Some(file) = FORBIDDEN.iter().find(|file| text.contains(**file)) {
                         let message = format!(
-                            "a gate names {file}, which is no file of the protocol; name another file"
+                            "a gate names {file}, which is not a file of the protocol; name another file"
                         );
                         self.wrong(Code::GateForbidden, message);
                     }

@@ -18,7 +18,7 @@ const KEY: &str = "AACP_LLM_KEY";
 /// The options that name a model.
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArgs {
-    /// Ask the model of the server below this base URL
+    /// Ask a model on the server with this base URL
     #[arg(
         long,
         value_name = "URL",
@@ -26,7 +26,7 @@ pub(super) struct ModelArgs {
         conflicts_with_all = ["llm_recorded", "no_llm"]
     )]
     llm_url: Option<String>,
-    /// The style of the server's requests
+    /// The style of requests that the server takes
     #[arg(long, value_enum, default_value_t, requires = "llm_url")]
     llm_style: LlmStyle,
     /// The name of the model
@@ -35,7 +35,7 @@ pub(super) struct ModelArgs {
     /// The environment variable that holds the key of the server [default: `AACP_LLM_KEY`, if it is set]
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     llm_key_env: Option<String>,
-    /// The longest time of a call, in seconds
+    /// The most seconds that a call may take
     #[arg(
         long,
         value_name = "SECONDS",
