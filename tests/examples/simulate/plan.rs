@@ -197,7 +197,12 @@ impl RunPlan {
                 Scope::Sender
             },
             members: if long { 1 } else { members },
-            sends: if long { 700 } else { 50 } + rng.below(20) as usize,
+            sends: {
+                let sends = if long { 700 } else { 50 } + rng.below(20) as usize;
+                // Every member of a crowd gets the frames of all others, so a crowd sends as many frames in all as ten
+                // members do.
+                sends * 10 / members.max(10)
+            },
             pace: if long { 900 } else { 200 + rng.below(500) },
             skew: (0..members).map(|_| skew(rng)).collect(),
             counted: rng.per_mille(600),
