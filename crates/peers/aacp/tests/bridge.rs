@@ -115,7 +115,7 @@ fn a_frame_that_is_no_packet_is_refused() {
         ),
         (
             "req:fetch{return:b|dom:HR",
-            "`task`: the operation is no task",
+            "`task`: the operation is not a task",
         ),
         (
             "qry:fetch{return:b|dom:HR|task:FETCH",
@@ -127,7 +127,7 @@ fn a_frame_that_is_no_packet_is_refused() {
         ),
         (
             "done:log{return:b|dom:HR",
-            "`task`: the operation is no task",
+            "`task`: the operation is not a task",
         ),
         ("req:log{return:b|dom:H/R", "`dom`: "),
         (
