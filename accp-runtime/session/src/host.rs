@@ -453,6 +453,14 @@ impl Host {
         }
     }
 
+    /// Notes that a value has come, and is damaged in the store. Those who wait for it do not get it.
+    pub(crate) fn damaged(&mut self, key: &str, now: Time) {
+        if let Some(missing) = self.gate.numbers.missing.remove(key) {
+            self.side.transfers.forget(key, missing.from);
+        }
+        self.cold(key, None, now);
+    }
+
     /// Takes a value that the store read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
         self.draft_value(key, cold.as_ref());

@@ -123,6 +123,8 @@ impl Session {
             (Role::Member(_), Input::Entry { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
+            (Role::Host(host), Input::DamagedCold { key }) => host.damaged(key, now),
+            (Role::Member(member), Input::DamagedCold { key }) => member.cold(key, None, now),
             (_, Input::Timeout) => self.timeout(),
             (Role::Host(host), Input::Leave(member)) => host.leave(member, now),
             (Role::Host(host), Input::Takes(heads)) => host.takes(MemberId::HOST, heads, now),

@@ -38,21 +38,22 @@ impl Host {
         if self.lost.is_some() {
             return;
         }
+        match self.refusal_of_draft() {
+            Some(refusal) => self.send_refusal(member, None, refusal, now),
+            None => self.serve_draft(member, hello, now),
+        }
+    }
+
+    /// Returns the refusal of a link to a member that knows only the draft, if the session has no such links.
+    pub(super) fn refusal_of_draft(&self) -> Option<Refusal> {
         let expected = match (self.rules.draft_peers, self.side.state.scope) {
             (DraftPeers::Refused, _) => "a hello with the extensions of this session, such as pos",
             (_, Scope::Sender) => {
                 "a session that a peer of the draft has begun, or POST: here each agent numbers its own frames"
             }
-            (DraftPeers::AtLeastOnce, Scope::Shared) => {
-                return self.serve_draft(member, hello, now);
-            }
+            (DraftPeers::AtLeastOnce, Scope::Shared) => return None,
         };
-        self.send_refusal(
-            member,
-            None,
-            Refusal::new(ErrorCode::POLICY_DENIED, expected),
-            now,
-        );
+        Some(Refusal::new(ErrorCode::POLICY_DENIED, expected))
     }
 
     /// Sends the registry to a peer of the draft, in answer to a hello by POST. Such a peer gets only answers, and no

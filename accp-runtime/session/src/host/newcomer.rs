@@ -9,6 +9,7 @@ use crate::interface::event::Event;
 use crate::interface::input::{JoinError, Posted};
 use crate::log::mid::{MemberId, Mid};
 use crate::state::Party;
+use crate::wire::link::Link;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::{Scanned, scan};
 use crate::wire::stamp::About;
@@ -35,6 +36,17 @@ impl Host {
         }
         let member = self.join(agents, false, now)?;
         Ok(self.post(member, frame, now))
+    }
+
+    /// Judges the first frame on a link, a hello, before its agent joins. Returns the refusal, if the host cannot read the
+    /// hello or has no link for such an agent. Whether registries fit turns out later: then the agent leaves again.
+    pub(crate) fn refusal_of_hello(&self, hello: &str) -> Option<Refusal> {
+        let scanned = scan(hello.as_bytes(), self.side.options.limits);
+        match scanned.and_then(|scanned| Link::read(&scanned)) {
+            Err(error) => Some(error.into()),
+            Ok(Link::Hello(hello)) if hello.draft => self.refusal_of_draft(),
+            Ok(_) => None,
+        }
     }
 
     /// Returns the number that a member with these agents has, or gets when it joins.

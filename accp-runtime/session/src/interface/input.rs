@@ -76,6 +76,12 @@ pub enum Input<'a> {
         /// `None` when the key is not known, or its bytes are not here.
         value: Option<Cold>,
     },
+    /// The answer to [`Read::Cold`](crate::Read::Cold), if the store has damaged data under the key. Nobody is asked for
+    /// the bytes, because the store has a row for them already.
+    DamagedCold {
+        /// The key that was asked for.
+        key: &'a str,
+    },
     /// Time has passed. Due at [`Session::next_timeout`](crate::Session::next_timeout).
     Timeout,
     /// Host: an agent joins. The caller has checked the identity of the agent. Answered by [`Answer::Joined`], with

@@ -8,6 +8,7 @@ use crate::interface::inbound::Inbound;
 use crate::interface::input::{InputError, Posted, Supplied};
 use crate::interface::outbound::{Outbound, SendError};
 use crate::log::mid::{MemberId, Mid};
+use crate::wire::link::PeerError;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
@@ -55,6 +56,29 @@ impl Session {
         match &mut self.role {
             Role::Host(host) => Ok(host.post_by(agent, bytes, now)?),
             Role::Member(_) => Err(host_only("take a frame outside of a link")),
+        }
+    }
+
+    /// Host: judges the first frame on a link, which has to be a hello, before its agent [joins](crate::Input::Join). Returns
+    /// the refusal, if the host cannot read the hello, or has no link for an agent that knows only the draft. `None` on
+    /// a member.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use accp_runtime::session::{Options, Rules, Scope, Session, Time};
+    /// # use accp_runtime::{AgentId, Registry};
+    /// # let options = Options::new("lunch", AgentId::new("hub")?, Arc::new(Registry::standard()));
+    /// let rules = Rules { scope: Scope::Sender, ..Rules::default() };
+    /// let host = Session::host(options, rules, Time::from_secs(1_714_000_000));
+    /// let hello = "@cook>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0]";
+    /// let refusal = host.refusal_of_hello(hello).ok_or("here each agent numbers its own frames")?;
+    /// assert_eq!(refusal.code.to_string(), "E5001");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refusal_of_hello(&self, hello: &str) -> Option<PeerError> {
+        match &self.role {
+            Role::Host(host) => Some(host.refusal_of_hello(hello)?.about(None)),
+            Role::Member(_) => None,
         }
     }
 

@@ -78,6 +78,7 @@ mod pool;
 mod reader;
 mod remote;
 mod render;
+mod repeat;
 mod router;
 mod stream;
 mod task;

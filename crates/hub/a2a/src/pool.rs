@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::config::Config;
 use crate::index::TaskIndex;
 use crate::log::Log;
+use crate::repeat::SentMessages;
 
 /// The tasks of an agent, which several requests share.
 pub(crate) struct Tasks {
@@ -32,7 +33,7 @@ struct Opened {
 struct Slot {
     opened: tokio::sync::Mutex<Opened>,
     /// Locked while a request sends a message.
-    turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<SentMessages>,
     /// When the last request came.
     used: Mutex<Instant>,
     /// The number of requests that hold the slot now. It changes only while the map of slots is locked.
@@ -135,7 +136,7 @@ impl<A: Agents> SlotGuard<'_, A> {
 
     /// Waits until no other request sends a message for the agent. So if a client sends a message twice at once,
     /// the second copy is recognised as a repetition.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, SentMessages> {
         self.slot.turn.lock().await
     }
 

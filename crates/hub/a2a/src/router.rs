@@ -230,7 +230,9 @@ impl Refused {
     fn response(&self, id: JsonRpcId) -> Response {
         let (status, error) = match &self.0 {
             Error::Denied(..) => (StatusCode::FORBIDDEN, fault::of_caller(&self.0)),
-            Error::Name(..) => (StatusCode::NOT_FOUND, fault::of_caller(&self.0)),
+            Error::Name(..) | Error::NoSession(_) => {
+                (StatusCode::NOT_FOUND, fault::of_caller(&self.0))
+            }
             // The session refuses to let the agent join.
             Error::Input(_) => (StatusCode::BAD_REQUEST, fault::of_caller(&self.0)),
             Error::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, fault::of_agent(&self.0)),

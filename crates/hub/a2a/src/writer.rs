@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use a2a::{A2AError, Task, TaskState};
-use accp_client::{Agent, Agents, Frames};
+use accp_client::{Agent, Agents, Error, Frames};
 use accp_frame::DynamicFrame;
 use accp_session::{Mid, Outbound};
 use tokio::time::timeout;
@@ -98,11 +98,23 @@ impl<A: Agents> TaskWriter<'_, A> {
     /// a stream to the client has every later frame.
     async fn take(&self, message: ClientMessage) -> Result<(TaskReader, TaskRecord), Failure> {
         let ClientMessage { id, content, .. } = message;
-        let _turn = self.slot.turn().await;
+        let mut turn = self.slot.turn().await;
         let name = self.slot.who.agent();
         let registry = self.slot.registry().await.map_err(Failure::Agent)?;
-        if let Some(id) = message.task {
-            let record = self.find(&id).await?;
+        let chain = content.chain(name, &id);
+        if let Some(task) = message.task {
+            let Some(reader) = &self.reader else {
+                return Err(A2AError::task_not_found(&task).into());
+            };
+            let record = reader.find(&task).await?;
+            if record.id == chain {
+                // The client repeats the message that began the task, and names the task by now.
+                return Ok((reader.clone(), record.at_its_beginning()));
+            }
+            let message = turn.enter(&record, &id, &chain)?;
+            if message.sent == content.frame_count() {
+                return Ok((reader.clone(), message.before.clone()));
+            }
             if record.state.is_terminal() {
                 let cure = "begin a new one by a message without taskId";
                 return Err(ended(&record, cure).into());
@@ -110,10 +122,10 @@ impl<A: Agents> TaskWriter<'_, A> {
             let frames = content.frames(name, &record.id, false, &registry)?;
             let (agent, reader) = self.open().await?;
             let log = reader.renderer.log.frames(record.last + 1);
-            self.send_all(&agent, &record.id, log, frames).await?;
-            return Ok((reader, record));
+            let sent = self.send_all(&agent, &record.id, log, frames, &mut message.sent);
+            sent.await?;
+            return Ok((reader, message.before.clone()));
         }
-        let chain = content.chain(name, &id);
         // If the client repeats a message, it gets the task that the first copy began.
         if let Some(reader) = TaskReader::of(self.slot).await?
             && let Some(record) = reader.known(&chain).await?
@@ -125,31 +137,41 @@ impl<A: Agents> TaskWriter<'_, A> {
         let position = reader.renderer.log.position().await;
         let after = position? + 1;
         let log = reader.renderer.log.frames(after);
-        self.send_all(&agent, &chain, log, frames).await?;
+        let sent = self.send_all(&agent, &chain, log, frames, &mut 0);
+        sent.await?;
         let record = reader.find(&chain).await?.at_its_beginning();
         Ok((reader, record))
     }
 
-    /// Sends frames one by one. Each frame is sent after the host has accepted the previous one. `log` begins before
-    /// the first of these frames.
+    /// Sends frames one by one, without the first `sent` ones, and counts them there. Each frame is sent after the host
+    /// has accepted the previous one. `log` begins before the first frame that is sent.
     async fn send_all(
         &self,
         agent: &Agent,
         chain: &str,
         mut log: Frames,
         frames: Vec<PartFrame>,
+        sent: &mut usize,
     ) -> Result<(), Failure> {
         let chain = Mid::parse(chain);
-        for frame in frames {
+        let left = frames.into_iter().skip(*sent);
+        for frame in left {
             let PartFrame { part, outbound } = frame;
+            // The frame goes out even if the client leaves meanwhile, so it is counted before.
+            *sent += 1;
             let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
             // An entry in the log shows that the host has accepted the frame. If the host refuses the frame, the
             // request fails.
             tokio::select! {
                 biased;
                 answered = asked => match answered {
-                    Ok(_) | Err(accp_client::Error::Failed(_)) => {}
-                    Err(error) => return Err(fault::of_session(part, &error).into()),
+                    Ok(_) | Err(Error::Failed(_)) => {}
+                    Err(error) => {
+                        if !matches!(error, Error::Pending(_) | Error::Timeout(_)) {
+                            *sent -= 1;
+                        }
+                        return Err(fault::of_session(part, &error).into());
+                    }
                 },
                 accepted = accepted(&mut log, &chain, agent.name()) => {
                     accepted?;
@@ -161,12 +183,12 @@ impl<A: Agents> TaskWriter<'_, A> {
 }
 
 /// Waits for the next frame of an agent in a chain.
-async fn accepted(log: &mut Frames, chain: &Mid, agent: &str) -> Result<(), accp_client::Error> {
+async fn accepted(log: &mut Frames, chain: &Mid, agent: &str) -> Result<(), Error> {
     while let Some(entry) = log.next().await? {
         let frame = TaskFrame::read(&entry.text);
         if frame.is_ok_and(|frame| TaskRecord::is_of_client(chain, agent, &frame)) {
             return Ok(());
         }
     }
-    Err(accp_client::Error::Ended("its task is over".to_owned()))
+    Err(Error::Ended("its task is over".to_owned()))
 }

@@ -206,3 +206,43 @@ async fn a_message_that_comes_again_is_one_task() {
     )];
     assert_ne!(server.send(other).await.unwrap().id, first.id);
 }
+
+/// A client that has lost an answer sends its message again. The agents of the session hear it once.
+#[tokio::test]
+async fn a_message_that_comes_again_into_its_task_is_sent_once() {
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
+    let mut heard = by_hand(&dev);
+    let began = frames([TASK]);
+    let task = server.begin(began.clone()).await.unwrap();
+    let asked = heard.recv().await.unwrap();
+    let more = in_task(words("the branch main"), &task.id);
+    server.begin(more.clone()).await.unwrap();
+    let again = server.begin(more.clone()).await.unwrap();
+    assert_eq!(again.id, task.id);
+    let again = server.begin(in_task(began, &task.id)).await.unwrap();
+    assert_eq!(again.id, task.id);
+    // Another message needs another id.
+    let mut other = in_task(words("the branch next"), &task.id);
+    other.message_id.clone_from(&more.message_id);
+    let error = server.begin(other.clone()).await.unwrap_err();
+    assert_eq!(error.code, a2a::error_code::INVALID_PARAMS, "{error:?}");
+    assert!(error.message.contains("message.messageId"), "{error:?}");
+    other.message_id += "2";
+    server.begin(other).await.unwrap();
+    // The same words under another id are another message.
+    let mut same = more.clone();
+    same.message_id += "3";
+    server.begin(same).await.unwrap();
+    asked.done().await;
+    // The message came before the end of the task, so it is not refused after the end.
+    let ended = server.send(more).await.unwrap();
+    assert_eq!(ended.status.state, TaskState::Completed);
+    let history = ended.history.unwrap();
+    let sent = history.iter().flat_map(|message| texts(&message.parts));
+    let sent: Vec<&str> = sent.collect();
+    let count = |part: &str| sent.iter().filter(|text| text.contains(part)).count();
+    assert_eq!(count("req:schedule"), 1, "{sent:?}");
+    assert_eq!(count("the_branch_main"), 2, "{sent:?}");
+    assert_eq!(count("the_branch_next"), 1, "{sent:?}");
+}

@@ -154,7 +154,8 @@ pub trait Agents: Send + Sync + 'static {
     /// Opens an agent of a session.
     ///
     /// # Errors
-    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent or session for the client.
+    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent for the client, and [`Error::NoSession`]
+    /// says that there is no such session.
     /// [`Error::Busy`] says when the client may try again. All other errors say that the agent cannot be reached now.
     fn agent(&self, who: &Principal) -> impl Future<Output = Result<Agent, Error>> + Send;
 

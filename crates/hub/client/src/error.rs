@@ -44,6 +44,11 @@ pub enum Error {
     /// The hub at this address does not let the agent in, for this reason.
     #[error("the hub at {0} refuses the agent: {1}")]
     Denied(String, String),
+    /// There is no session of this name, and the server lets no message begin one.
+    #[error(
+        "there is no session `{0}`, and a message does not begin one here: expected a session that is there"
+    )]
+    NoSession(String),
     /// The hub does not take this now. Nothing has changed: the same call may work later.
     #[error("{0}")]
     Busy(Box<Busy>),
@@ -97,6 +102,7 @@ impl Error {
             Self::Failed(failure) => failure.code(),
             Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
+            Self::NoSession(_) => Some(ErrorCode::REF_NOT_FOUND),
             Self::Timeout(_) | Self::Expired | Self::Unsent(_) | Self::Pending(_) => {
                 Some(ErrorCode::TIMEOUT)
             }

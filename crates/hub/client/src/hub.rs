@@ -140,6 +140,30 @@ impl Hub {
         })
     }
 
+    /// Judges the first frame of an agent on a link, which has to be a hello, before the agent joins by
+    /// [`link`](Self::link). See [`Session::refusal_of_hello`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the session would refuse the hello, [`Error::Ended`].
+    pub async fn check_hello(&self, hello: &str) -> Result<(), Error> {
+        let hello = hello.to_owned();
+        let refusal = self.look(move |session| session.refusal_of_hello(&hello));
+        refusal
+            .await?
+            .map_or(Ok(()), |why| Err(Error::Refused(why)))
+    }
+
+    /// Judges the hello with which an agent would begin a session on a link, without beginning the session. See
+    /// [`Session::refusal_of_hello`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the session would refuse the hello.
+    pub fn check_first_hello(mut options: Options, rules: Rules, hello: &str) -> Result<(), Error> {
+        options.handles = false;
+        let refusal = Session::host(options, rules, now()).refusal_of_hello(hello);
+        refusal.map_or(Ok(()), |why| Err(Error::Refused(why)))
+    }
+
     /// Takes one frame that an agent has sent without a link, and returns the answer to it,
     /// once it is durable. The agent joins with its first frame, unless the session refuses that frame. See
     /// [`Session::post_by`].

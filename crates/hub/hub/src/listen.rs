@@ -109,7 +109,11 @@ fn refused(session: &str, refused: Refused) -> accp_client::Error {
         let why = format!("{session}: expected {}", refused.expected);
         return accp_client::Error::Damaged(why);
     }
-    accp_client::Error::Denied(session.to_owned(), refused.expected)
+    let session = session.to_owned();
+    if refused.status == StatusCode::NOT_FOUND {
+        return accp_client::Error::NoSession(session);
+    }
+    accp_client::Error::Denied(session, refused.expected)
 }
 
 impl fmt::Debug for Agents {

@@ -262,6 +262,11 @@ impl Refused {
                 code: why.code(),
                 ..Self::invalid(why.to_string())
             },
+            Error::Refused(why) => Self {
+                code: why.code,
+                at: why.at.and_then(|at| usize::try_from(at).ok()),
+                ..Self::invalid(why.message.clone())
+            },
             other => Self::store(other),
         }
     }

@@ -199,6 +199,18 @@ impl Sessions {
         refusal.map_err(|error| Refused::client(&error))
     }
 
+    /// Judges the hello with which an agent would begin a session, and begins nothing.
+    pub(crate) fn check_first_hello(
+        &self,
+        session: &str,
+        is_plain: bool,
+        hello: &str,
+    ) -> Result<(), Refused> {
+        let (options, rules) = self.settings(session, is_plain);
+        let checked = Hub::check_first_hello(options, rules, hello);
+        checked.map_err(|error| Refused::client(&error))
+    }
+
     /// Returns the address of the hub that runs a session of the store, if that is another hub.
     pub(crate) async fn elsewhere(&self, session: &str) -> Result<Option<String>, Refused> {
         if self.leases.is_none() || self.is_open(session) == Some(true) {

@@ -7,7 +7,7 @@ use std::future::{Future, pending, ready};
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use accp_client::Link;
+use accp_client::{Hub, Link};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -152,7 +152,8 @@ impl Peer<'_> {
         let (caller, is_plain) = greeted.map_err(End::Refused)?;
         caller.takes(1, first.len()).map_err(End::Refused)?;
         let agent = caller.speaker().map_err(End::Refused)?;
-        let linked = match self.during(caller.open(is_plain)).await? {
+        let opened = open_for(self.app, &caller, is_plain, &first);
+        let linked = match self.during(opened).await? {
             Ok(hub) => hub
                 .link(agent)
                 .await
@@ -415,6 +416,25 @@ impl Peer<'_> {
         };
         let _ = timeout(Duration::from_secs(2), closing).await;
     }
+}
+
+/// Opens the session of a peer, or begins it, unless the session refuses the hello of the peer. So a hello that is
+/// refused leaves no agent and no session behind.
+async fn open_for(
+    app: &App,
+    caller: &Authorized,
+    is_plain: bool,
+    hello: &str,
+) -> Result<Hub, Refused> {
+    app.check_able()?;
+    let session = caller.session();
+    if app.sessions.may_begin(session).await? {
+        app.sessions.check_first_hello(session, is_plain, hello)?;
+    }
+    let hub = caller.open(is_plain).await?;
+    let checked = hub.check_hello(hello).await;
+    checked.map_err(|error| Refused::client(&error))?;
+    Ok(hub)
 }
 
 /// Passes a message of the peer to the session, when the rate allows that.

@@ -1,14 +1,20 @@
 //! A store with a damaged row. A reader must not take the rows before the damaged row for the whole log, and a reader
 //! of a damaged value has to learn that the value is damaged.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::common::{TestHub, frame};
 use crate::values::{VALUE, announce, put};
-use accp_client::Agent;
+use accp_client::{Agent, Error, Hub};
 use accp_hub::Config;
-use accp_runtime::AgentId;
 use accp_runtime::profiles::ScheduleReq;
+use accp_runtime::session::{Options, Rules};
+use accp_runtime::{AgentId, Registry};
+use accp_store::{Committer, SqliteStore};
 use futures_util::StreamExt as _;
 use reqwest::StatusCode;
+use tokio::sync::mpsc;
 
 /// Frames of the log: enough for a snapshot, so that the hub opens without the early rows.
 const FRAMES: usize = 1_300;
@@ -98,8 +104,20 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     hub.stop().await;
 }
 
+/// The hub opens the session from a snapshot, without reading the value.
 #[tokio::test]
 async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
+    damaged_value(FRAMES).await;
+}
+
+/// The hub has no snapshot, so it looks whether the value has come.
+#[tokio::test]
+async fn a_damaged_value_that_no_snapshot_knows_does_not_keep_its_session_from_opening() {
+    damaged_value(3).await;
+}
+
+/// Damages a value in the store of a session with this many frames.
+async fn damaged_value(frames: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
     let hub = TestHub::on_file(&file, Config::default()).await;
@@ -108,26 +126,18 @@ async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
         put(&hub, "k101_1", "?agent=me", VALUE).await.0,
         StatusCode::CREATED
     );
-    // After this many frames, the hub can open the session from a snapshot, without reading the value.
     let planner = Agent::connect(hub.ws(), "lunch", "planner")
         .await
         .expect("a hub");
     let me = AgentId::new("me").expect("a name");
-    for number in 0..FRAMES {
+    for number in 0..frames {
         let task = ScheduleReq::new(me.clone(), format!("task_{number:05}"));
         planner.send(task).await.expect("it is sent");
     }
     drop(planner);
     hub.stop().await;
 
-    let mut bytes = std::fs::read(&file).expect("a file");
-    let sought = VALUE.as_bytes();
-    let at = bytes
-        .windows(sought.len())
-        .position(|window| window == sought);
-    bytes[at.expect("the value") + 3] = b'!';
-    std::fs::write(&file, bytes).expect("a file");
-
+    damage_value(&file);
     let hub = TestHub::on_file(&file, Config::default()).await;
     let mut socket = hub.socket("?session=lunch&agent=qa").await;
     socket
@@ -163,4 +173,56 @@ async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
         }
     }
     hub.stop().await;
+}
+
+/// Changes one byte of the value in a file.
+fn damage_value(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("a file");
+    let sought = VALUE.as_bytes();
+    let at = bytes
+        .windows(sought.len())
+        .position(|window| window == sought);
+    bytes[at.expect("the value") + 3] = b'!';
+    std::fs::write(file, bytes).expect("a file");
+}
+
+/// The handler of a frame gets the reference in the place of its damaged value, and then the frames behind it.
+#[tokio::test]
+async fn a_damaged_value_in_a_frame_for_an_agent_does_not_end_its_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let hub = TestHub::on_file(&file, Config::default()).await;
+    announce(&hub, 1, "k101_1", VALUE).await;
+    let (status, _) = put(&hub, "k101_1", "?agent=me", VALUE).await;
+    assert_eq!(status, StatusCode::CREATED);
+    for (head, mid, seq) in [
+        ("@cook>sync:note{}", "abc102000001", 1),
+        ("@me>req:plan{goal:$cold.k101_1}", "c00000000002", 2),
+        ("@me>req:plan{goal:soup}", "c00000000003", 3),
+    ] {
+        let (status, reply) = hub.post(&frame(head, mid, seq, "sid:lunch")).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+    }
+    hub.stop().await;
+
+    damage_value(&file);
+    let store = SqliteStore::open(&file).expect("a store");
+    let committer = Committer::new(store).expect("a thread");
+    let name = AgentId::new("hub").expect("a name");
+    let options = Options::new("lunch", name, Arc::new(Registry::standard()));
+    let hub = Hub::open_on(&committer, options, Rules::default()).await;
+    let hub = hub.expect("a session that opens");
+    let (given, mut taken) = mpsc::unbounded_channel();
+    let cook = hub.agent("cook").expect("an agent");
+    cook.serve_others(move |cx| {
+        let _ = given.send(cx.inbound().text().to_owned());
+        async { Ok::<_, Error>(()) }
+    });
+    for part in ["goal:$cold.k101_1", "goal:soup"] {
+        let text = taken.recv().await.expect("the session goes on");
+        assert!(text.contains(part), "{text}");
+    }
+    let read = hub.expand("cold.k101_1").await;
+    assert!(matches!(read, Err(Error::Damaged(_))), "{read:?}");
+    assert!(!hub.has_ended());
 }

@@ -390,7 +390,7 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
 
     let mut socket = hub.socket_of("?session=lunch&agent=dev", &first).await;
     socket
-        .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:a00000000007,seq:0]")
         .await;
     written(folder.path(), &json!({"keys": [new.public()]}));
     // The hub closes the socket at one of the next heartbeats.
@@ -434,7 +434,7 @@ async fn a_token_that_expires_ends_what_is_open() {
     assert_eq!(status, StatusCode::OK, "{reply}");
     let mut socket = hub.socket_of("?session=lunch&agent=dev", &short).await;
     socket
-        .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:a00000000007,seq:0]")
         .await;
     let url = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
     let followed = hub

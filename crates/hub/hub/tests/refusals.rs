@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::{TestHub, frame};
-use accp_hub::Config;
+use accp_hub::{Config, Numbering};
 use reqwest::{Method, StatusCode};
 use serde_json::Value as Json;
 
@@ -114,6 +114,43 @@ async fn a_frame_that_would_begin_a_session_and_is_refused_begins_none() {
     let (status, reply) = hub.post(&good).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(is_present(&hub, "me").await, Some(true));
+    hub.stop().await;
+}
+
+/// A peer that knows only the draft has no socket to a session in which each agent numbers its own frames.
+#[tokio::test]
+async fn a_hello_that_is_refused_lets_nobody_in_and_begins_no_session() {
+    let config = Config {
+        numbering: Numbering::Sender,
+        ..Config::default()
+    };
+    let hub = TestHub::start(config).await;
+    let hello = "@qa>sync:registry{v:1|hash:abc123}[mid:f00000000001,seq:0]";
+    for has_begun in [false, true] {
+        if has_begun {
+            let first = frame("@me>sync:note{}", "abc101000001", 1, "sid:lunch");
+            assert_eq!(hub.post(&first).await.0, StatusCode::OK);
+        }
+        let mut socket = hub.socket("?session=lunch&agent=qa").await;
+        socket.send_text(hello).await;
+        let error = socket.receive().await.expect("an error");
+        assert!(error.starts_with("@hub>fail:error{code:E5001"), "{error}");
+        assert!(error.contains("numbers_its_own_frames"), "{error}");
+        let end = socket.receive().await.expect("a close");
+        assert!(end.starts_with("close 1008 E5001"), "{end}");
+        if has_begun {
+            assert_eq!(is_present(&hub, "qa").await, None);
+        } else {
+            assert_eq!(get(&hub, "/accp/v1/sessions").await.1, "[]");
+        }
+    }
+    // A peer that says which position it holds is let in.
+    let mut socket = hub.socket("?session=lunch&agent=qa").await;
+    let hello = "@qa>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]";
+    socket.send_text(hello).await;
+    let reply = socket.receive().await.expect("a hello");
+    assert!(reply.starts_with("@hub>"), "{reply}");
+    assert_eq!(is_present(&hub, "qa").await, Some(true));
     hub.stop().await;
 }
 

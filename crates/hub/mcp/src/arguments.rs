@@ -1,5 +1,7 @@
 //! The arguments of tools, and frames in them: the text of a frame, or its parts as JSON.
 
+use std::ops::RangeInclusive;
+
 use accp_client::ttl_left;
 use accp_frame::{AgentId, DynamicFrame, Frame, Intent, Limits, Registry, Value};
 use accp_session::Outbound;
@@ -210,18 +212,22 @@ pub(crate) fn text<'a>(
     }
 }
 
-/// Returns an argument that is a whole number from 0 to `most`; null counts as absent.
+/// Returns an argument that is a whole number in this range; null counts as absent.
 pub(crate) fn number(
     args: &Object<String, Json>,
     key: &str,
-    most: u64,
+    range: RangeInclusive<u64>,
 ) -> Result<Option<u64>, Fault> {
     match args.get(key) {
         None | Some(Json::Null) => Ok(None),
         Some(value) => {
-            let wrong =
-                || Fault::argument(format!("`{key}` is not a whole number from 0 to {most}"));
-            let number = value.as_u64().filter(|number| *number <= most);
+            let (least, most) = range.into_inner();
+            let wrong = || {
+                let what = format!("`{key}` is not a whole number from {least} to {most}");
+                Fault::argument(what)
+            };
+            let is_in_range = |number: &u64| (least..=most).contains(number);
+            let number = value.as_u64().filter(is_in_range);
             number.map(Some).ok_or_else(wrong)
         }
     }

@@ -116,7 +116,9 @@ impl From<Error> for Fault {
 pub(crate) fn unserved(error: &Error) -> ErrorData {
     let number = match error {
         Error::Busy(_) | Error::Reference(_, ReadError::Unavailable) => LATER,
-        Error::Denied(..) | Error::Name(..) | Error::Input(_) => RpcCode::INVALID_REQUEST,
+        Error::Denied(..) | Error::NoSession(_) | Error::Name(..) | Error::Input(_) => {
+            RpcCode::INVALID_REQUEST
+        }
         _ => RpcCode::INTERNAL_ERROR,
     };
     let Fault { code, cure, .. } = Fault::from(error.clone());

@@ -52,7 +52,8 @@ pub(crate) fn kind(body: &[u8]) -> Kind {
     }
 }
 
-/// Returns the error for a body that rmcp cannot read as a message.
+/// Returns the error for a body that rmcp cannot read as a message. Where the body has no readable id, the error has
+/// none: MCP lets an error leave `id` out, and its schema has no null there.
 pub(crate) fn unreadable(body: &[u8]) -> JsonRpcError {
     let (id, error) = match serde_json::from_slice(body) {
         Err(error) => {

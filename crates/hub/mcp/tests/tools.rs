@@ -238,6 +238,12 @@ async fn errors_say_the_code_and_the_cure() {
             json!({ "intent": "done", "operation": "schedule", "params": { "task": "a" } }),
         ),
         ("accp_receive", json!({ "limit": "ten" })),
+        ("accp_receive", json!({ "limit": 0 })),
+        ("accp_query", json!({ "words": "auth", "limit": 0 })),
+        (
+            "accp_ask",
+            json!({ "intent": "req", "operation": "plan", "timeout": 0 }),
+        ),
         (
             "accp_reply",
             json!({ "id": "p9", "intent": "done", "operation": "schedule" }),
@@ -293,7 +299,19 @@ async fn errors_say_the_code_and_the_cure() {
     What to do: use req or qry to ask, or accp_reply or accp_send for this frame.
 
     accp_receive {"limit":"ten"}
-    E4003: `limit` is not a whole number from 0 to 50
+    E4003: `limit` is not a whole number from 1 to 50
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_receive {"limit":0}
+    E4003: `limit` is not a whole number from 1 to 50
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_query {"words":"auth","limit":0}
+    E4003: `limit` is not a whole number from 1 to 50
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_ask {"intent":"req","operation":"plan","timeout":0}
+    E4003: `timeout` is not a whole number from 1 to 300
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_reply {"id":"p9","intent":"done","operation":"schedule"}

@@ -343,8 +343,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     }
 
     /// Reads the values of the references in a frame, so that [`Inbound::decode`] reads whole fields. Returns
-    /// `None` while bytes are on their way here. If a value cannot be read, its reference stays, and `decode`
-    /// says which field lacks the value. [`serve`](Self::serve) does this for each frame.
+    /// `None` while bytes are on their way here. If a value cannot be read, or is damaged in the store, its reference
+    /// stays, and `decode` says which field lacks the value. [`serve`](Self::serve) does this for each frame.
     ///
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
@@ -380,12 +380,13 @@ impl<S: Store, L: Link> Driver<S, L> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {
             let is_host = self.session().is_host();
-            found = Some(look_up(
-                &mut self.store,
-                self.machine.side(),
-                is_host,
-                &need,
-            )?);
+            match look_up(&mut self.store, self.machine.side(), is_host, &need) {
+                Ok(answer) => found = Some(answer),
+                Err(error) if error.is_damage() && lookup.pass_over() => {
+                    self.machine.report_damage(&error);
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }

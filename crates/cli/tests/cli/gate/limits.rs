@@ -215,6 +215,25 @@ fn the_limit_on_new_sessions_is_told_as_a_limit() {
     assert!(error["data"]["cure"].is_string(), "{begun}");
 }
 
+/// If no frame may begin a session, every protocol says that there is no such session.
+#[test]
+fn a_session_that_nobody_may_begin_is_unknown_in_all_protocols() {
+    let hub = TestHub::with("create = false\n", &[DEV]);
+    let dev = hub.client_of(DEV);
+    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    let posted = dev.post_frame(&plan);
+    let called = dev.a2a("/a2a/lunch/dev", "SendMessage", &message("m", "hello"));
+    let begun = dev.initialize("/mcp/lunch/dev");
+    assert_eq!((posted.status, called.status), (404, 404), "{called:?}");
+    for told in [&posted, &called, &begun] {
+        assert!(told.body.contains("E2001"), "{told:?}");
+        assert!(!told.body.contains("E5001"), "{told:?}");
+    }
+    let error: serde_json::Value = serde_json::from_str(&called.body).unwrap();
+    assert_eq!(error["error"]["code"], -32600, "{called:?}");
+    assert_eq!(dev.get("/accp/v1/sessions").body, "[]");
+}
+
 #[test]
 fn agents_of_a_session_are_counted_for_all_protocols() {
     let hub = TestHub::with("[limits]\nagents = 3\n", &[]);

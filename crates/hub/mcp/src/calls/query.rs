@@ -20,7 +20,7 @@ const MATCHES: u64 = 10;
 pub(crate) async fn query(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
     match (text(args, "words")?, text(args, "about")?) {
         (Some(words), None) => {
-            let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(MATCHES).max(1);
+            let limit = number(args, "limit", 1..=MAX_FRAMES)?.unwrap_or(MATCHES);
             search(connection, words, usize::try_from(limit).unwrap_or(1)).await
         }
         (None, Some(_)) if args.get("limit").is_some_and(|limit| !limit.is_null()) => Err(

@@ -33,8 +33,8 @@ pub(crate) async fn receive(
     args: &JsonObject,
     request: Request<'_>,
 ) -> Result<Answer, Fault> {
-    let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(FRAMES).max(1);
-    let seconds = number(args, "timeout", MAX_WAIT)?.unwrap_or(0);
+    let limit = number(args, "limit", 1..=MAX_FRAMES)?.unwrap_or(FRAMES);
+    let seconds = number(args, "timeout", 0..=MAX_WAIT)?.unwrap_or(0);
     let limit = usize::try_from(limit).unwrap_or(1);
     let again = flag(args, "again")?;
     let inbox = connection.inbox().await?;

@@ -86,7 +86,7 @@ pub(crate) async fn ask(
     args: &JsonObject,
     request: Request<'_>,
 ) -> Result<Answer, Fault> {
-    let seconds = number(args, "timeout", MAX_WAIT)?.unwrap_or(WAIT);
+    let seconds = number(args, "timeout", 1..=MAX_WAIT)?.unwrap_or(WAIT);
     let cancels = flag(args, "cancel")?;
     let (outgoing, written) = outgoing(connection, args).await?;
     let repairs = outgoing.repairs.clone();
@@ -101,7 +101,7 @@ pub(crate) async fn ask(
     }
     let inbox = connection.inbox().await?;
     let mut ask = inbox.agent.ask_with::<()>(outgoing.outbound());
-    ask = ask.within(Duration::from_secs(seconds.max(1)));
+    ask = ask.within(Duration::from_secs(seconds));
     if cancels {
         ask = ask.cancelling();
     }

@@ -329,7 +329,13 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {
             let (side, is_host) = (self.side().clone(), self.session().is_host());
             let find = move |store: &mut dyn Store| look_up(store, &side, is_host, &need);
-            found = Some(self.store.ask(find).await?);
+            match self.store.ask(find).await {
+                Ok(answer) => found = Some(answer),
+                Err(error) if error.is_damage() && lookup.pass_over() => {
+                    self.machine.report_damage(&error);
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }

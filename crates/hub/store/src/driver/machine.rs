@@ -55,6 +55,8 @@ pub(super) enum Answer {
     Entries(u64, Vec<Entry>),
     Entry(u64, Option<Entry>),
     Cold(String, Option<Cold>),
+    /// The data of this value is damaged. Only those who read the value notice.
+    Damaged(String, StoreError),
     /// There is no answer, because this version does not know the kind of the request.
     Nothing,
 }
@@ -69,10 +71,11 @@ impl Answer {
         Ok(match read {
             Read::Entries { from, limit } => Self::Entries(from, store.entries(side, from, limit)?),
             Read::Entry { at } => Self::Entry(at, store.entry(side, at)?),
-            Read::Cold { key } => {
-                let value = store.cold(side, &key)?.map(|kept| kept.value);
-                Self::Cold(key, value)
-            }
+            Read::Cold { key } => match store.cold(side, &key) {
+                Ok(kept) => Self::Cold(key, kept.map(|kept| kept.value)),
+                Err(error) if error.is_damage() => Self::Damaged(key, error),
+                Err(error) => return Err(error),
+            },
             _ => Self::Nothing,
         })
     }
@@ -184,6 +187,10 @@ impl Machine {
             }
             Answer::Entry(at, entry) => self.handle(Input::Entry { at, entry }, now)?,
             Answer::Cold(key, value) => self.handle(Input::Cold { key: &key, value }, now)?,
+            Answer::Damaged(key, error) => {
+                self.report_damage(&error);
+                self.handle(Input::DamagedCold { key: &key }, now)?;
+            }
             Answer::Nothing => {}
         }
         Ok(Vec::new())
@@ -320,6 +327,12 @@ impl Machine {
             self.failed = Some(error.to_string());
             DriverError::Store(error)
         })
+    }
+
+    /// Logs that the data of a value is damaged in the store.
+    pub(super) fn report_damage(&self, error: &StoreError) {
+        let session = self.session.options().session.as_str();
+        tracing::error!(session, %error, "a value is damaged in the store");
     }
 
     /// Logs those differences between the registries of a peer and of this side that would break a reader.

@@ -20,6 +20,12 @@ pub(super) trait Lookup {
         machine: &mut Machine,
         found: Option<Found>,
     ) -> Result<Option<Need>, DriverError>;
+
+    /// Goes on without the last need, because the store has damaged data in its place. Returns false if the caller has
+    /// to get the error.
+    fn pass_over(&mut self) -> bool {
+        false
+    }
 }
 
 /// Reads one reference.
@@ -120,6 +126,11 @@ impl Lookup for FrameValues {
         }
         Ok(None)
     }
+
+    /// A value that is damaged stays a reference, too, so that it does not hold up the frames behind its frame.
+    fn pass_over(&mut self) -> bool {
+        self.current.take().is_some()
+    }
 }
 
 /// Reads the frames that left hot state with the last checkpoint, if the checkpoint wants a summary.
@@ -172,6 +183,11 @@ impl Lookup for SummaryFrames {
             self.done += 1;
         }
         Ok(None)
+    }
+
+    fn pass_over(&mut self) -> bool {
+        let current = self.frames.get_mut(self.done);
+        current.is_some_and(|(_, values)| values.pass_over())
     }
 }
 
