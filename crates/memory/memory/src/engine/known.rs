@@ -13,6 +13,7 @@ use super::{below, lines};
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
+use crate::thought;
 
 /// The version of what [`State::to_text`] writes.
 const VERSION: u32 = 1;
@@ -74,7 +75,10 @@ pub(super) struct Known {
     /// Whether the agent speaks.
     pub(super) is_agent: bool,
     /// Whether it has a thought that the provider binds to the exact list before it.
-    pub(super) is_bound: bool,
+    is_bound: bool,
+    /// The tokens of its bound thoughts, if a step has dropped these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dropped: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) results: Vec<KnownResult>,
     /// The message as it was given; `None` after a restart until a list gives it.
@@ -149,7 +153,7 @@ impl State {
 
     /// Returns whether a message stands in the list.
     pub(super) fn stands(&self, at: usize, known: &Known) -> bool {
-        at >= self.end() || known.is_system
+        (at >= self.end() || known.is_system) && !known.is_gone()
     }
 
     pub(super) fn given(&self) -> u64 {
@@ -203,7 +207,8 @@ impl Known {
             tokens_sent: tokens,
             is_system: message.role == Role::System,
             is_agent: message.role == Role::Assistant,
-            is_bound: super::result::is_bound(message),
+            is_bound: message.is_bound(),
+            dropped: None,
             results: Vec::new(),
             given: Some(message.clone()),
             sent: None,
@@ -242,7 +247,7 @@ impl Known {
             (now != text).then(|| (place.clone(), Json::from(now)))
         });
         let texts: Vec<_> = texts.collect();
-        if texts.is_empty() {
+        if texts.is_empty() && self.dropped.is_none() {
             return message.clone();
         }
         if let Some((given, sent)) = &self.sent
@@ -251,9 +256,34 @@ impl Known {
             return sent.clone();
         }
         let sent = message.with(form, &texts);
-        let sent = sent.unwrap_or_else(|| message.clone());
+        let mut sent = sent.unwrap_or_else(|| message.clone());
+        if self.dropped.is_some() {
+            sent = thought::without(form, &sent).unwrap_or(sent);
+        }
         self.sent = Some((message.clone(), sent.clone()));
         sent
+    }
+
+    /// Returns whether the message is sent with a thought that is bound to the exact list before it.
+    pub(super) fn binds(&self) -> bool {
+        self.is_bound && self.dropped.is_none()
+    }
+
+    /// Returns whether nothing of the message is sent: it had nothing but thoughts, and these were dropped.
+    pub(super) fn is_gone(&self) -> bool {
+        self.dropped == Some(self.tokens)
+    }
+
+    /// Sends the message without its bound thoughts from now on. They have this many tokens.
+    pub(super) fn drop_thoughts(&mut self, tokens: u64) {
+        self.dropped = Some(tokens);
+        self.tokens_sent = self.tokens_sent.saturating_sub(tokens);
+        self.change();
+    }
+
+    /// Returns the tokens of the message with the texts that it was given, without the thoughts that were dropped.
+    pub(super) fn tokens_whole(&self) -> u64 {
+        self.tokens.saturating_sub(self.dropped.unwrap_or(0))
     }
 
     /// Forgets the message that was sent, because a text of it has changed.

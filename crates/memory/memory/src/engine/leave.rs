@@ -50,6 +50,7 @@ impl Memory {
                 let most = limit * REQUESTS / 100;
                 let left = self.summed_up(&all, end, most, room);
                 self.set_summary(Some(left));
+                self.drop_thoughts(list, 0);
                 self.form_anew(list, end);
             }
         }
@@ -72,6 +73,7 @@ impl Memory {
         };
         let left = self.summed_up(&all, left.end, most, room);
         self.set_summary(Some(left));
+        self.drop_thoughts(list, 0);
     }
 
     /// Puts a summary in the place of the messages that have left, behind the first system messages. `None` removes
@@ -118,7 +120,7 @@ impl Memory {
                 break;
             };
             known.change();
-            known.tokens_sent = known.tokens;
+            known.tokens_sent = known.tokens_whole();
             given_tokens += known.tokens;
             for (index, given) in Given::of(message, &self.named).into_iter().enumerate() {
                 let Some(mut result) = known.results.get(index).cloned() else {
