@@ -270,8 +270,8 @@ impl Memory {
             self.edits = Edits::default();
             self.calls = Calls::default();
             for (at, message) in list.messages().iter().take(same).enumerate() {
-                self.edits.see(message);
                 self.calls.see(message);
+                self.edits.see(message, &self.calls);
                 for (index, given) in Given::of(message, &self.named).iter().enumerate() {
                     self.answered(given, (at, index));
                     let (asked, names_file) = self.about(&given.id);
@@ -330,8 +330,8 @@ impl Memory {
             let beside = billed.media + AROUND;
             let tokens = self.counter.count(&billed.text) as u64 + beside;
             let mut known = Known::new(message, tokens);
-            self.edits.see(message);
             self.calls.see(message);
+            self.edits.see(message, &self.calls);
             given_tokens += tokens;
             for (index, given) in given.into_iter().enumerate() {
                 let name = self.names.take(&given.id, results + given.at + 1);
