@@ -69,7 +69,7 @@ pub(super) struct Known {
     /// Its tokens as given, and as sent.
     pub(super) tokens: u64,
     pub(super) tokens_sent: u64,
-    /// Whether it is a system message, which never leaves.
+    /// Whether it never leaves, as system messages do not.
     #[serde(default)]
     pub(super) is_system: bool,
     /// Whether the agent speaks.
@@ -205,7 +205,7 @@ impl Known {
             digest: message.digest(),
             tokens,
             tokens_sent: tokens,
-            is_system: message.role == Role::System,
+            is_system: message.stays(),
             is_agent: message.role == Role::Assistant,
             is_bound: message.is_bound(),
             dropped: None,

@@ -7,7 +7,6 @@ use super::result::Given;
 use super::{Memory, cut};
 use crate::list::MessageList;
 use crate::media::Way;
-use crate::message::Role;
 use crate::parsed::{Parsed, parse};
 use crate::summary::{Item, clipped, typed};
 use crate::unit::{Unit, last, units};
@@ -91,11 +90,15 @@ impl Memory {
             let known = &self.state.messages[unit.messages.clone()];
             known.iter().map(|known| known.tokens_sent).sum()
         };
-        let system = units.iter().filter(|unit| unit.is_system);
+        let stays = |unit: &Unit| {
+            let known = &self.state.messages[unit.messages.clone()];
+            known.iter().all(|known| known.is_system)
+        };
+        let system = units.iter().filter(|unit| stays(unit));
         let mut used = self.beside.1 + self.definition() + system.map(tokens).sum::<u64>();
         let mut first = units.len();
         for (at, unit) in units.iter().enumerate().rev() {
-            used += if unit.is_system { 0 } else { tokens(unit) };
+            used += if stays(unit) { 0 } else { tokens(unit) };
             if at < newest && used > goal {
                 break;
             }
@@ -160,7 +163,11 @@ impl Memory {
         let count = |text: &str| self.counter.count(text) as u64;
         let typed = typed(all);
         // If only agents speak, the first of their messages gives the task.
-        let first = all.iter().find(|one| one.role != Role::System);
+        let leaves = |one: &&Parsed| {
+            let known = self.state.messages.get(one.index);
+            known.is_some_and(|known| !known.is_system)
+        };
+        let first = all.iter().find(leaves);
         let typed = match first {
             Some(first) if typed.is_empty() => vec![Item::whole(first)],
             _ => typed,
@@ -170,7 +177,7 @@ impl Memory {
         let said = |characters: usize| {
             let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
             let others = all[..end].iter().filter(is_asked);
-            let others = others.filter(|one| one.role != Role::System);
+            let others = others.filter(leaves);
             let lines = others.filter_map(|one| line(one, characters));
             lines.collect::<Vec<_>>()
         };

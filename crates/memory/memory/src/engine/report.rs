@@ -19,7 +19,7 @@ pub struct Report {
     pub cut: Vec<Formed>,
     /// The change to messages that were sent before; `None` if there was no change.
     pub step: Option<Step>,
-    /// The messages before this index have left the list, except system messages
+    /// The messages before this index have left the list, except those that [stay](crate::ListMessage::stays)
     /// ([`Promise::Window`](crate::Promise::Window)). One message of the user takes their place and sums them up. 0
     /// if no message has left.
     pub left: usize,

@@ -270,3 +270,24 @@ fn a_small_result_gets_its_form_once_messages_have_left() {
     assert_eq!(sent(200_000), (false, coloured));
     assert_eq!(sent(4_000), (true, rows(["", ""])));
 }
+
+/// A `compaction` stands for items that the list no longer has, and only the provider can read it. So it stays in its
+/// place, and no mark and no line of a summary names it.
+#[test]
+fn what_only_the_provider_can_read_stays() {
+    let requests: Vec<String> = (0..6).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = talk(Form::Responses, &requests);
+    let compaction = json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" });
+    messages.insert(4, compaction.clone());
+    messages.pop();
+    let given = list(Form::Responses, &messages);
+    let mut kept = memory(3_000);
+    let (sent, report) = kept.to_send(&given, NOW);
+    assert!(report.left > 5 && !report.is_over, "{report:?}");
+    assert_eq!(check(&sent), []);
+    let now = raws(&sent);
+    assert!(now[0].contains("[messages 0 to ") && !now[0].contains("gAAA"));
+    assert_eq!(now[1], compaction.to_string());
+    let mut again = memory(3_000).recall(&kept.remember()).unwrap();
+    assert_eq!(raws(&again.to_send(&given, NOW).0), now);
+}
