@@ -14,6 +14,7 @@ mod known;
 mod leave;
 mod lines;
 mod mark;
+mod naming;
 mod prices;
 mod promise;
 mod read;
@@ -49,7 +50,8 @@ use crate::window::Window;
 use above::Above;
 use calls::{Asked, Calls, Place};
 use edits::Edits;
-use known::{Known, KnownResult, Names, State};
+use known::{Known, KnownResult, State};
+use naming::Names;
 use result::Given;
 
 /// A form has to save at least this many tokens, and at least a tenth of the result. Otherwise the result keeps its

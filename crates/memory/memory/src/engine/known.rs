@@ -1,6 +1,5 @@
 //! What a memory knows of the messages that it has sent: their tokens, their results, and the forms of these results.
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use accp_registry::Hash;
@@ -17,9 +16,6 @@ use crate::thought;
 
 /// The version of what [`State::to_text`] writes.
 const VERSION: u32 = 1;
-
-/// The most bytes of a call's id that can be the name of its result in marks.
-const ID: usize = 12;
 
 /// The text does not come from [`Memory::remember`](crate::Memory::remember).
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +100,9 @@ pub(super) struct KnownResult {
     /// Whether the marks count the lines of the text after its long lines were split.
     #[serde(default, skip_serializing_if = "is_false")]
     is_lined: bool,
+    /// Whether the tool has shown it, and the lines that it was asked for have other numbers since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_stale: bool,
     /// The text with its long lines split. Made when it is first needed; `None` inside if the text has no long lines.
     #[serde(skip)]
     lined: OnceLock<Option<String>>,
@@ -166,37 +165,6 @@ impl State {
         let tokens = stands.map(|(_, known)| known.tokens_sent).sum::<u64>();
         tokens + self.left.as_ref().map_or(0, |left| left.tokens)
     }
-}
-
-/// The names of results in marks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Names(HashSet<String>);
-
-impl Names {
-    /// Returns the names of all results of these messages.
-    pub(super) fn of(messages: &[Known]) -> Self {
-        let results = messages.iter().flat_map(|known| &known.results);
-        Self(results.map(|result| result.name.clone()).collect())
-    }
-
-    /// Returns a new name for a result: the id of its call, or else its number among all results of the list, from 1.
-    /// The number is used if another result has this id, or if the id is long: providers make ids of twenty tokens. An
-    /// id with a space, a bracket or a quote would break a mark.
-    pub(super) fn take(&mut self, id: &str, mut number: usize) -> String {
-        let mut name = id.to_owned();
-        while !is_name(&name) || self.0.contains(&name) {
-            name = number.to_string();
-            number += 1;
-        }
-        self.0.insert(name.clone());
-        name
-    }
-}
-
-/// Returns whether an id can stand in a mark as it is.
-fn is_name(id: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
-    (1..=ID).contains(&id.len()) && id.chars().all(is_plain)
 }
 
 impl Known {
@@ -300,6 +268,7 @@ impl KnownResult {
             first: None,
             now: None,
             is_lined: false,
+            is_stale: false,
             lined: OnceLock::new(),
             inner: OnceLock::new(),
             given: Some((given.text.clone(), given.place.clone())),
@@ -387,6 +356,16 @@ impl KnownResult {
     /// Returns what the result's call asks for, if it is a call of the tool.
     pub(super) fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref()
+    }
+
+    /// Notes that the lines that the tool was asked for have other numbers now.
+    pub(super) fn outdate(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Returns whether the lines that the tool was asked for have other numbers than when it showed them.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
     /// Returns whether the result's call names a file.

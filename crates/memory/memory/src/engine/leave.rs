@@ -1,5 +1,7 @@
 //! Lets whole messages leave a list that has no room for them, and writes the summary that takes their place.
 
+use std::collections::HashSet;
+
 use super::above::Above;
 use super::known::Left;
 use super::mark::{MESSAGE, TOOL};
@@ -108,9 +110,11 @@ impl Memory {
     }
 
     /// Gives new forms to the results from message `end` on. The new forms do not refer to earlier results, because
-    /// the messages before have left.
+    /// the messages before have left. So a result may have other lines than before, and where the tool has shown lines of
+    /// it, the call no longer names these.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
         self.above = Above::default();
+        let mut renumbered: HashSet<String> = HashSet::new();
         // The tokens before these messages: as they were given, and as they are sent.
         let before = self.state.messages.iter().take(end);
         let mut given_tokens: u64 = before.clone().map(|known| known.tokens).sum();
@@ -130,11 +134,18 @@ impl Memory {
                     break;
                 };
                 let was_cut = result.is_cut();
+                let before_lines = result.to_read().map(str::to_owned);
+                if result
+                    .asked()
+                    .is_some_and(|(name, ..)| renumbered.contains(name))
+                {
+                    result.outdate();
+                }
                 result.reset();
                 result.tokens = self.counter.count(&given.text) as u64;
                 let whole = result.tokens;
                 let (shown, shown_of) = (self.shown(&result), self.shown_of(&result));
-                let is_shown = shown.is_some();
+                let is_shown = shown.is_some() || result.is_stale();
                 if given.may_change && !is_shown && !self.edits.quotes(list, &result) {
                     let sent = sent + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
@@ -146,6 +157,9 @@ impl Memory {
                     let is_less = |text: &String| (self.counter.count(text) as u64) < result.tokens;
                     let text = text.filter(is_less);
                     result.cut(text);
+                }
+                if result.to_read() != before_lines.as_deref() {
+                    renumbered.insert(result.name.clone());
                 }
                 self.above.add(&result, shown_of);
                 result.tokens = self.counter.count(result.now()) as u64;

@@ -289,7 +289,7 @@ impl Memory {
                 if result.is_cut() || !is_large || self.has_other_lines(result) {
                     continue;
                 }
-                if self.shown(result).is_some() {
+                if self.shown(result).is_some() || result.is_stale() {
                     continue;
                 }
                 let before = list.messages().get(..at).unwrap_or_default();
