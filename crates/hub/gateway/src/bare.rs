@@ -63,18 +63,6 @@ fn unwrap_result(content: &mut Json) {
     }
 }
 
-/// Returns whether a message has a thought that its provider binds to the exact list before it.
-pub(crate) fn is_bound(message: &Json) -> bool {
-    let blocks = message["content"].as_array().into_iter().flatten();
-    let mut kinds = blocks.map(|block| block["type"].as_str());
-    // Chats have the thoughts of other providers so.
-    let details = message["reasoning_details"].as_array();
-    let is_sealed = |part: &Json| part["signature"].is_string() || part["data"].is_string();
-    details.is_some_and(|details| details.iter().any(is_sealed))
-        || message["type"] == "reasoning" && message["encrypted_content"].is_string()
-        || kinds.any(|kind| matches!(kind, Some("thinking" | "redacted_thinking")))
-}
-
 /// Signs a message, so that the memory leaves it as it is. (A mark for a cache does not sign it: the memory ignores
 /// such marks.)
 pub(crate) fn sign(message: &mut Json) {
@@ -104,23 +92,6 @@ mod tests {
         let mut json = json!([{"b": 1, "cache_control": {"type": "ephemeral"}, "a": [{"cache_control": null, "c": 2}]}]);
         unmark(&mut json);
         assert_eq!(json.to_string(), r#"[{"b":1,"a":[{"c":2}]}]"#);
-    }
-
-    #[test]
-    fn a_thought_binds_its_list() {
-        let thought =
-            json!({"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]});
-        assert!(is_bound(&thought));
-        assert!(is_bound(
-            &json!({"type": "reasoning", "encrypted_content": "s"})
-        ));
-        assert!(!is_bound(&json!({"type": "reasoning", "summary": []})));
-        let chat = |key: &str| json!({"role": "assistant", "reasoning_details": [{key: "s"}]});
-        assert!(is_bound(&chat("signature")) && is_bound(&chat("data")));
-        assert!(!is_bound(&chat("text")));
-        assert!(!is_bound(
-            &json!({"role": "assistant", "content": "thinking"})
-        ));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use accp_memory::{Form, MessageList};
-use serde_json::Value as Json;
 
 use crate::splice;
 
@@ -16,7 +15,7 @@ pub(crate) fn key(form: Form) -> &'static str {
 }
 
 /// Puts the list to send into the text of a request, each message into the place of the one that it replaces.
-/// Messages before `left` leave the text, except system messages, and a summary takes their place.
+/// Messages before `left` leave the text, except those that stay, and a summary takes their place.
 ///
 /// # Errors
 /// If a message differs in more than its texts, or the messages are not where they were read.
@@ -34,12 +33,11 @@ pub(crate) fn put(
     if left > 0 && left >= places.len() {
         return Err("the whole list would leave".to_owned());
     }
-    let is_system = |json: &Json| matches!(json["role"].as_str(), Some("system" | "developer"));
     let mut rest = sent.messages().iter();
     let mut changes = Vec::new();
     let mut has_summary = false;
     for (at, (place, given)) in places.iter().zip(given.messages()).enumerate() {
-        if at < left && !is_system(given.json()) {
+        if at < left && !given.stays() {
             // The message leaves together with the text between it and the next message.
             let end = places.get(at + 1).map_or(place.end, |next| next.start);
             let summary = if has_summary {

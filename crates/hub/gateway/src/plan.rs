@@ -103,7 +103,7 @@ impl Branches {
         }
         let obstacle = tool::obstacle(&request.json, asked.form);
         let is_bound = client.items.iter().any(|item| item.is_bound);
-        let is_bound = is_bound && !drops_thoughts(&request.json);
+        let is_bound = is_bound && !request.drops_thoughts();
         let mut promise = match self.effect {
             Policy::Save => Promise::Save,
             Policy::Window => Promise::Window,
@@ -246,13 +246,6 @@ impl Branches {
 
 fn failed(error: &LedgerError) -> String {
     error.to_string()
-}
-
-/// Returns whether the request asks the provider to drop thoughts that follow another list than before, and not to
-/// refuse them.
-fn drops_thoughts(json: &Json) -> bool {
-    let told = json.pointer("/thinking/block_binding/prefix_mismatch_behavior");
-    told.is_some_and(|told| told == "drop_block")
 }
 
 /// Signs the messages of a list that keep the text that they came with, so that the memory leaves them as they are.

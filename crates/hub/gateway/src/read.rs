@@ -9,7 +9,7 @@ use accp_memory::{Form, ListMessage, MessageList};
 use ring::digest;
 use serde_json::Value as Json;
 
-use crate::bare::{is_bound, sign, unmark, unwrap_words};
+use crate::bare::{sign, unmark, unwrap_words};
 use crate::digest::{Digest, digest_of};
 use crate::headers::first_half;
 use crate::list::key;
@@ -66,7 +66,7 @@ impl Item {
         let message = message(&json, form)?;
         Ok(Self {
             digest: digest_of(message.raw()),
-            is_bound: is_bound(message.json()),
+            is_bound: message.is_bound(),
             message,
             signed: OnceLock::new(),
         })
@@ -84,6 +84,11 @@ impl Item {
 }
 
 impl Head {
+    /// Returns whether the provider drops thoughts that follow another list than before.
+    pub(crate) fn drops_thoughts(&self) -> bool {
+        self.list.drops_thoughts()
+    }
+
     fn read(text: &str, form: Form) -> Result<Self, String> {
         let mut json =
             json::read(text).map_err(|error| format!("the body is not JSON: {error}"))?;

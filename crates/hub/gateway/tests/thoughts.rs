@@ -12,6 +12,8 @@ struct Client {
     statuses: Vec<u16>,
     /// The user whom the requests name, so that several lists share a session.
     user: Option<&'static str>,
+    /// Whether the requests ask the provider to drop thoughts that stand behind another list.
+    drops: bool,
 }
 
 impl Client {
@@ -20,12 +22,17 @@ impl Client {
             messages: vec![json!({"role": "user", "content": "Which slots are free?"})],
             statuses: Vec::new(),
             user: None,
+            drops: false,
         }
     }
 
     fn body(&self) -> Json {
         let mut body = request(self.messages.clone());
         body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
+        if self.drops {
+            let told = json!({"prefix_mismatch_behavior": "drop_block"});
+            body["thinking"]["block_binding"] = told;
+        }
         if let Some(user) = self.user {
             body["metadata"] = json!({"user_id": user});
         }
@@ -35,20 +42,27 @@ impl Client {
     /// Takes a turn: asks the gateway, or the provider itself if `is_direct`, and answers the call.
     async fn turn(&mut self, bench: &Bench, is_direct: bool) {
         let body = self.body().to_string();
-        let answer = if is_direct {
-            let url = format!("{}/v1/messages", bench.upstream_url());
-            let request = bench.client.post(url).header("x-api-key", "k1");
-            request.body(body).send().await.unwrap()
+        let url = if is_direct {
+            format!("{}/v1/messages", bench.upstream_url())
         } else {
-            bench.post("/v1/messages", "k1", body).await
+            bench.url("/v1/messages")
         };
+        let request = bench.client.post(url).header("x-api-key", "k1");
+        let request = request.header("content-type", "application/json");
+        let request = request.header("anthropic-beta", "thinking-binding-controls-2026-08-01");
+        let answer = request.body(body).send().await.unwrap();
         self.statuses.push(answer.status().as_u16());
         let answer: Json = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
-        let Some(content) = answer["content"].as_array() else {
+        let Some(mut content) = answer["content"].as_array().cloned() else {
             return;
         };
-        let call = content.iter().find(|block| block["type"] == "tool_use");
-        let id = call.unwrap()["id"].clone();
+        let mut blocks = content.iter_mut();
+        let call = blocks.find(|block| block["type"] == "tool_use").unwrap();
+        if self.drops {
+            // The provider counts its calls by the results that it sees, so an id would come again.
+            call["id"] = json!(format!("c{}", self.messages.len()));
+        }
+        let id = call["id"].clone();
         let page = self.messages.len() as u64 * 100;
         self.messages
             .push(json!({"role": "assistant", "content": content}));
@@ -92,6 +106,31 @@ async fn a_bound_list_is_never_refused_over_restarts() {
     assert_eq!(bench.upstream.got().len(), 9, "none was sent twice");
     client.messages.truncate(client.messages.len() - 2);
     assert_eq!(changed(&bench, &client), 8);
+}
+
+/// A provider that drops thoughts behind another list refuses none, so what has no room may leave.
+#[tokio::test]
+async fn a_list_leaves_only_where_the_provider_drops_its_thoughts() {
+    for drops in [true, false] {
+        let config = Config {
+            policy: Policy::Window,
+            window: Some(4_000),
+            ..Config::default()
+        };
+        let mut bench = bench(config).await;
+        let mut client = Client::new();
+        client.drops = drops;
+        for turn in 0..12 {
+            if turn % 5 == 4 {
+                bench.restart().await;
+            }
+            client.turn(&bench, false).await;
+        }
+        assert_eq!(client.statuses, [200; 12], "{drops}");
+        assert_eq!(bench.upstream.got().len(), 12, "none was sent twice");
+        let sent = bench.upstream.last().json()["messages"].to_string();
+        assert_eq!(sent.contains(" left out; memory_read("), drops, "{sent}");
+    }
 }
 
 #[tokio::test]

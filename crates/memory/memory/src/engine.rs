@@ -5,6 +5,7 @@ mod above;
 mod again;
 mod asked;
 mod below;
+mod bound;
 mod calls;
 mod clean;
 mod cut;
@@ -13,6 +14,7 @@ mod known;
 mod leave;
 mod lines;
 mod mark;
+mod naming;
 mod prices;
 mod promise;
 mod read;
@@ -48,7 +50,8 @@ use crate::window::Window;
 use above::Above;
 use calls::{Asked, Calls, Place};
 use edits::Edits;
-use known::{Known, KnownResult, Names, State};
+use known::{Known, KnownResult, State};
+use naming::Names;
 use result::Given;
 
 /// A form has to save at least this many tokens, and at least a tenth of the result. Otherwise the result keeps its
@@ -60,7 +63,8 @@ const LARGE: u64 = 3_000;
 /// Makes the lists that a program sends, from the lists that it has.
 ///
 /// Before each request, a program gives its whole list, and sends the returned list instead. The returned list is
-/// valid if the given list is: only texts of results change, and with [`Promise::Window`] whole messages leave.
+/// valid if the given list is: only texts of results change, thoughts are dropped where they no longer hold, and with
+/// [`Promise::Window`] whole messages leave.
 ///
 /// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without
 ///   terminal codes, with its JSON records by position, and with references to lines of earlier results. Words of
@@ -70,6 +74,11 @@ const LARGE: u64 = 3_000;
 ///   ([`remember`](Self::remember)). What [the tool](Self::tool) has shown stays as it was shown.
 /// - **What was sent changes** only at a [`Step`], as the [`Promise`] allows. At a step, a result leaves if the same
 ///   call was made again later, and old results lose their middles.
+/// - **A thought** that the provider binds to the exact list before it ([`ListMessage::is_bound`]) makes `Append` of
+///   `Save`. A forced step drops the bound thoughts behind its first change, and the [report](Report::thoughts) names
+///   them. Before the thoughts of the newest turn nothing changes, because the provider wants them: then the list may
+///   stay larger than the window ([`Report::held`]). If the request [drops](MessageList::drops_thoughts) such thoughts
+///   itself, they bind nothing.
 /// - **A mark** takes the place of lines that are left out, and says so in words: `[lines 12-30 of result call_7 left
 ///   out; memory_read("call_7", 12, 30) shows them]`. [`read`](Self::read) returns these lines, and
 ///   [`search`](Self::search) finds them by words.
@@ -113,6 +122,12 @@ pub struct Memory {
     first_changed: usize,
     /// What a model reads in addition to the list: the lines, and their tokens.
     beside: (Vec<String>, u64),
+    /// Whether the request needed the tool before the step.
+    has_tool: bool,
+    /// The message with the last bound thought of the newest turn. No step changes anything before it.
+    held: Option<usize>,
+    /// The messages whose bound thoughts were dropped in this request.
+    dropped: Vec<usize>,
 }
 
 impl Memory {
@@ -133,6 +148,9 @@ impl Memory {
             is_read: false,
             first_changed: 0,
             beside: (Vec::new(), 0),
+            has_tool: false,
+            held: None,
+            dropped: Vec::new(),
         }
     }
 
@@ -183,6 +201,7 @@ impl Memory {
         for (at, message) in list.messages().iter().enumerate() {
             match self.state.messages.get_mut(at) {
                 Some(known) if at < end && !known.is_system => sent.extend(summary.take()),
+                Some(known) if known.is_gone() => {}
                 Some(known) => sent.push(known.sent(list.form(), message)),
                 None => sent.push(message.clone()),
             }
@@ -192,6 +211,9 @@ impl Memory {
         report.sent = self.tokens();
         report.left = end;
         report.step = step;
+        report.thoughts = std::mem::take(&mut self.dropped);
+        report.thoughts.sort_unstable();
+        report.held = self.held.filter(|_| report.sent > self.limit());
         if self.state.requests > 1 && !is_new_beside && had_tool == self.state.needs_tool {
             (report.same, report.same_messages) = self.sent_before(self.first_changed);
         }
@@ -250,8 +272,8 @@ impl Memory {
             self.edits = Edits::default();
             self.calls = Calls::default();
             for (at, message) in list.messages().iter().take(same).enumerate() {
-                self.edits.see(message);
                 self.calls.see(message);
+                self.edits.see(message, &self.calls);
                 for (index, given) in Given::of(message, &self.named).iter().enumerate() {
                     self.answered(given, (at, index));
                     let (asked, names_file) = self.about(&given.id);
@@ -310,8 +332,8 @@ impl Memory {
             let beside = billed.media + AROUND;
             let tokens = self.counter.count(&billed.text) as u64 + beside;
             let mut known = Known::new(message, tokens);
-            self.edits.see(message);
             self.calls.see(message);
+            self.edits.see(message, &self.calls);
             given_tokens += tokens;
             for (index, given) in given.into_iter().enumerate() {
                 let name = self.names.take(&given.id, results + given.at + 1);
@@ -394,7 +416,7 @@ impl Memory {
         result: &mut KnownResult,
     ) {
         let is_save = self.promise == Promise::Save;
-        if !self.state.needs_tool && (!is_save || self.is_bound()) {
+        if !self.state.needs_tool && (!is_save || self.is_bound(list)) {
             return;
         }
         let limit = self.window.large_result();

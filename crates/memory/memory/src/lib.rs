@@ -72,6 +72,7 @@ mod session;
 mod status;
 mod summarizer;
 mod summary;
+mod thought;
 mod truncate;
 mod unit;
 mod window;

@@ -216,6 +216,12 @@ impl ListMessage {
         self.digest
     }
 
+    /// Returns whether the message stays in a list that older messages leave: a message of the system, or a `compaction`
+    /// of Responses, which stands for earlier items and which only the provider can read.
+    pub fn stays(&self) -> bool {
+        self.role == Role::System || self.is_kind("compaction")
+    }
+
     /// Returns whether the message is an item of this type.
     pub(crate) fn is_kind(&self, kind: &str) -> bool {
         self.json["type"] == kind

@@ -7,6 +7,7 @@ mod lines;
 mod marks;
 mod rules;
 mod saves;
+mod thoughts;
 mod window;
 
 use accp_memory::{Form, Memory, MessageList, Prices, Promise, Why, Window, check};

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value as Json;
 
 use super::mark::TOOL;
-use crate::message::ListMessage;
+use crate::message::{ListMessage, Role};
 
 /// The place of a result: the index of its message, and its number there.
 pub(super) type Place = (usize, usize);
@@ -25,17 +25,28 @@ pub(super) struct Calls {
     superseded: BTreeSet<Place>,
     /// For the id of a call, the lines that the newest call with this id asks for, if that is a call of `memory_read`.
     asked: HashMap<String, Asked>,
+    /// For the id of a call, how many calls with this id wait for their results.
+    waiting: HashMap<String, usize>,
 }
 
 impl Calls {
-    /// Notes the calls of a message. If two of them have one id, nobody can tell which of them a result answers.
+    /// Notes the calls of a message, and which calls it answers. If two calls with one id wait for their results, nobody
+    /// can tell which of them a result answers. They stand in one message, or in items of Responses.
     pub(super) fn see(&mut self, message: &ListMessage) {
-        let mut ids: HashMap<&str, usize> = HashMap::new();
-        for call in &message.calls {
-            *ids.entry(&call.id).or_default() += 1;
+        for answer in &message.answers {
+            if let Some(waiting) = self.waiting.get_mut(&answer.id) {
+                *waiting = waiting.saturating_sub(1);
+            }
+        }
+        if message.role == Role::User && message.answers.is_empty() {
+            // A person speaks, so nobody waits for the calls before.
+            self.waiting.clear();
         }
         for call in &message.calls {
-            if ids.get(&*call.id).is_some_and(|calls| *calls > 1) {
+            *self.waiting.entry(call.id.clone()).or_default() += 1;
+        }
+        for call in &message.calls {
+            if self.is_shared(&call.id) {
                 self.by_id.remove(&call.id);
                 self.asked.remove(&call.id);
                 continue;
@@ -48,6 +59,11 @@ impl Calls {
                 None => self.asked.remove(&call.id),
             };
         }
+    }
+
+    /// Returns whether several calls with this id wait for their results.
+    pub(super) fn is_shared(&self, id: &str) -> bool {
+        self.waiting.get(id).is_some_and(|calls| *calls > 1)
     }
 
     /// Notes the result of the call with this id. The caller leaves out failed calls.

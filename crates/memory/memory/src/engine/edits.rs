@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
+use super::calls::Calls;
 use super::known::KnownResult;
 use crate::list::MessageList;
 use crate::message::ListMessage;
@@ -20,8 +21,9 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// Notes the calls of a message.
-    pub(super) fn see(&mut self, message: &ListMessage) {
+    /// Notes the calls of a message, which `calls` knows already. If several calls with one id wait for their results,
+    /// one that names a file is enough.
+    pub(super) fn see(&mut self, message: &ListMessage, calls: &Calls) {
         for call in &message.calls {
             let arguments = message.arguments(call);
             let arguments = arguments.as_ref().and_then(Json::as_object);
@@ -30,7 +32,7 @@ impl Edits {
             // A later call may have the same id.
             if names(is_path) {
                 self.files.insert(call.id.clone());
-            } else {
+            } else if !calls.is_shared(&call.id) {
                 self.files.remove(&call.id);
             }
         }

@@ -1,6 +1,5 @@
 //! What a memory knows of the messages that it has sent: their tokens, their results, and the forms of these results.
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use accp_registry::Hash;
@@ -13,12 +12,10 @@ use super::{below, lines};
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
+use crate::thought;
 
 /// The version of what [`State::to_text`] writes.
 const VERSION: u32 = 1;
-
-/// The most bytes of a call's id that can be the name of its result in marks.
-const ID: usize = 12;
 
 /// The text does not come from [`Memory::remember`](crate::Memory::remember).
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +65,16 @@ pub(super) struct Known {
     /// Its tokens as given, and as sent.
     pub(super) tokens: u64,
     pub(super) tokens_sent: u64,
-    /// Whether it is a system message, which never leaves.
+    /// Whether it never leaves, as system messages do not.
     #[serde(default)]
     pub(super) is_system: bool,
     /// Whether the agent speaks.
     pub(super) is_agent: bool,
     /// Whether it has a thought that the provider binds to the exact list before it.
-    pub(super) is_bound: bool,
+    is_bound: bool,
+    /// The tokens of its bound thoughts, if a step has dropped these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dropped: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) results: Vec<KnownResult>,
     /// The message as it was given; `None` after a restart until a list gives it.
@@ -100,6 +100,9 @@ pub(super) struct KnownResult {
     /// Whether the marks count the lines of the text after its long lines were split.
     #[serde(default, skip_serializing_if = "is_false")]
     is_lined: bool,
+    /// Whether the tool has shown it, and the lines that it was asked for have other numbers since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_stale: bool,
     /// The text with its long lines split. Made when it is first needed; `None` inside if the text has no long lines.
     #[serde(skip)]
     lined: OnceLock<Option<String>>,
@@ -149,7 +152,7 @@ impl State {
 
     /// Returns whether a message stands in the list.
     pub(super) fn stands(&self, at: usize, known: &Known) -> bool {
-        at >= self.end() || known.is_system
+        (at >= self.end() || known.is_system) && !known.is_gone()
     }
 
     pub(super) fn given(&self) -> u64 {
@@ -164,46 +167,16 @@ impl State {
     }
 }
 
-/// The names of results in marks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Names(HashSet<String>);
-
-impl Names {
-    /// Returns the names of all results of these messages.
-    pub(super) fn of(messages: &[Known]) -> Self {
-        let results = messages.iter().flat_map(|known| &known.results);
-        Self(results.map(|result| result.name.clone()).collect())
-    }
-
-    /// Returns a new name for a result: the id of its call, or else its number among all results of the list, from 1.
-    /// The number is used if another result has this id, or if the id is long: providers make ids of twenty tokens. An
-    /// id with a space, a bracket or a quote would break a mark.
-    pub(super) fn take(&mut self, id: &str, mut number: usize) -> String {
-        let mut name = id.to_owned();
-        while !is_name(&name) || self.0.contains(&name) {
-            name = number.to_string();
-            number += 1;
-        }
-        self.0.insert(name.clone());
-        name
-    }
-}
-
-/// Returns whether an id can stand in a mark as it is.
-fn is_name(id: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
-    (1..=ID).contains(&id.len()) && id.chars().all(is_plain)
-}
-
 impl Known {
     pub(super) fn new(message: &ListMessage, tokens: u64) -> Self {
         Self {
             digest: message.digest(),
             tokens,
             tokens_sent: tokens,
-            is_system: message.role == Role::System,
+            is_system: message.stays(),
             is_agent: message.role == Role::Assistant,
-            is_bound: super::result::is_bound(message),
+            is_bound: message.is_bound(),
+            dropped: None,
             results: Vec::new(),
             given: Some(message.clone()),
             sent: None,
@@ -242,7 +215,7 @@ impl Known {
             (now != text).then(|| (place.clone(), Json::from(now)))
         });
         let texts: Vec<_> = texts.collect();
-        if texts.is_empty() {
+        if texts.is_empty() && self.dropped.is_none() {
             return message.clone();
         }
         if let Some((given, sent)) = &self.sent
@@ -251,9 +224,34 @@ impl Known {
             return sent.clone();
         }
         let sent = message.with(form, &texts);
-        let sent = sent.unwrap_or_else(|| message.clone());
+        let mut sent = sent.unwrap_or_else(|| message.clone());
+        if self.dropped.is_some() {
+            sent = thought::without(form, &sent).unwrap_or(sent);
+        }
         self.sent = Some((message.clone(), sent.clone()));
         sent
+    }
+
+    /// Returns whether the message is sent with a thought that is bound to the exact list before it.
+    pub(super) fn binds(&self) -> bool {
+        self.is_bound && self.dropped.is_none()
+    }
+
+    /// Returns whether nothing of the message is sent: it had nothing but thoughts, and these were dropped.
+    pub(super) fn is_gone(&self) -> bool {
+        self.dropped == Some(self.tokens)
+    }
+
+    /// Sends the message without its bound thoughts from now on. They have this many tokens.
+    pub(super) fn drop_thoughts(&mut self, tokens: u64) {
+        self.dropped = Some(tokens);
+        self.tokens_sent = self.tokens_sent.saturating_sub(tokens);
+        self.change();
+    }
+
+    /// Returns the tokens of the message with the texts that it was given, without the thoughts that were dropped.
+    pub(super) fn tokens_whole(&self) -> u64 {
+        self.tokens.saturating_sub(self.dropped.unwrap_or(0))
     }
 
     /// Forgets the message that was sent, because a text of it has changed.
@@ -270,6 +268,7 @@ impl KnownResult {
             first: None,
             now: None,
             is_lined: false,
+            is_stale: false,
             lined: OnceLock::new(),
             inner: OnceLock::new(),
             given: Some((given.text.clone(), given.place.clone())),
@@ -357,6 +356,16 @@ impl KnownResult {
     /// Returns what the result's call asks for, if it is a call of the tool.
     pub(super) fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref()
+    }
+
+    /// Notes that the lines that the tool was asked for have other numbers now.
+    pub(super) fn outdate(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Returns whether the lines that the tool was asked for have other numbers than when it showed them.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
     /// Returns whether the result's call names a file.

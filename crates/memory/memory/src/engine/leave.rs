@@ -1,5 +1,7 @@
 //! Lets whole messages leave a list that has no room for them, and writes the summary that takes their place.
 
+use std::collections::HashSet;
+
 use super::above::Above;
 use super::known::Left;
 use super::mark::{MESSAGE, TOOL};
@@ -7,7 +9,6 @@ use super::result::Given;
 use super::{Memory, cut};
 use crate::list::MessageList;
 use crate::media::Way;
-use crate::message::Role;
 use crate::parsed::{Parsed, parse};
 use crate::summary::{Item, clipped, typed};
 use crate::unit::{Unit, last, units};
@@ -50,6 +51,7 @@ impl Memory {
                 let most = limit * REQUESTS / 100;
                 let left = self.summed_up(&all, end, most, room);
                 self.set_summary(Some(left));
+                self.drop_thoughts(list, 0);
                 self.form_anew(list, end);
             }
         }
@@ -72,6 +74,7 @@ impl Memory {
         };
         let left = self.summed_up(&all, left.end, most, room);
         self.set_summary(Some(left));
+        self.drop_thoughts(list, 0);
     }
 
     /// Puts a summary in the place of the messages that have left, behind the first system messages. `None` removes
@@ -89,11 +92,15 @@ impl Memory {
             let known = &self.state.messages[unit.messages.clone()];
             known.iter().map(|known| known.tokens_sent).sum()
         };
-        let system = units.iter().filter(|unit| unit.is_system);
+        let stays = |unit: &Unit| {
+            let known = &self.state.messages[unit.messages.clone()];
+            known.iter().all(|known| known.is_system)
+        };
+        let system = units.iter().filter(|unit| stays(unit));
         let mut used = self.beside.1 + self.definition() + system.map(tokens).sum::<u64>();
         let mut first = units.len();
         for (at, unit) in units.iter().enumerate().rev() {
-            used += if unit.is_system { 0 } else { tokens(unit) };
+            used += if stays(unit) { 0 } else { tokens(unit) };
             if at < newest && used > goal {
                 break;
             }
@@ -103,9 +110,11 @@ impl Memory {
     }
 
     /// Gives new forms to the results from message `end` on. The new forms do not refer to earlier results, because
-    /// the messages before have left.
+    /// the messages before have left. So a result may have other lines than before, and where the tool has shown lines of
+    /// it, the call no longer names these.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
         self.above = Above::default();
+        let mut renumbered: HashSet<String> = HashSet::new();
         // The tokens before these messages: as they were given, and as they are sent.
         let before = self.state.messages.iter().take(end);
         let mut given_tokens: u64 = before.clone().map(|known| known.tokens).sum();
@@ -118,18 +127,25 @@ impl Memory {
                 break;
             };
             known.change();
-            known.tokens_sent = known.tokens;
+            known.tokens_sent = known.tokens_whole();
             given_tokens += known.tokens;
             for (index, given) in Given::of(message, &self.named).into_iter().enumerate() {
                 let Some(mut result) = known.results.get(index).cloned() else {
                     break;
                 };
                 let was_cut = result.is_cut();
+                let before_lines = result.to_read().map(str::to_owned);
+                if result
+                    .asked()
+                    .is_some_and(|(name, ..)| renumbered.contains(name))
+                {
+                    result.outdate();
+                }
                 result.reset();
                 result.tokens = self.counter.count(&given.text) as u64;
                 let whole = result.tokens;
                 let (shown, shown_of) = (self.shown(&result), self.shown_of(&result));
-                let is_shown = shown.is_some();
+                let is_shown = shown.is_some() || result.is_stale();
                 if given.may_change && !is_shown && !self.edits.quotes(list, &result) {
                     let sent = sent + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
@@ -141,6 +157,9 @@ impl Memory {
                     let is_less = |text: &String| (self.counter.count(text) as u64) < result.tokens;
                     let text = text.filter(is_less);
                     result.cut(text);
+                }
+                if result.to_read() != before_lines.as_deref() {
+                    renumbered.insert(result.name.clone());
                 }
                 self.above.add(&result, shown_of);
                 result.tokens = self.counter.count(result.now()) as u64;
@@ -158,7 +177,11 @@ impl Memory {
         let count = |text: &str| self.counter.count(text) as u64;
         let typed = typed(all);
         // If only agents speak, the first of their messages gives the task.
-        let first = all.iter().find(|one| one.role != Role::System);
+        let leaves = |one: &&Parsed| {
+            let known = self.state.messages.get(one.index);
+            known.is_some_and(|known| !known.is_system)
+        };
+        let first = all.iter().find(leaves);
         let typed = match first {
             Some(first) if typed.is_empty() => vec![Item::whole(first)],
             _ => typed,
@@ -168,7 +191,7 @@ impl Memory {
         let said = |characters: usize| {
             let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
             let others = all[..end].iter().filter(is_asked);
-            let others = others.filter(|one| one.role != Role::System);
+            let others = others.filter(leaves);
             let lines = others.filter_map(|one| line(one, characters));
             lines.collect::<Vec<_>>()
         };

@@ -4,7 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Promise {
     /// A message that was sent changes only if the list would otherwise not fit the window, or would reach the size
-    /// above which a list costs more. Until then, each list is the previous list with new messages at its end.
+    /// above which a list costs more. Until then, each list is the previous list with new messages at its end. Bound
+    /// thoughts behind such a change are dropped, and nothing changes before those of the newest turn.
     #[default]
     Append,
     /// A message that was sent also changes if the change is free, because the cache has lost the list or the program

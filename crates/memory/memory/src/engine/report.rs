@@ -19,13 +19,21 @@ pub struct Report {
     pub cut: Vec<Formed>,
     /// The change to messages that were sent before; `None` if there was no change.
     pub step: Option<Step>,
-    /// The messages before this index have left the list, except system messages
+    /// The messages before this index have left the list, except those that [stay](crate::ListMessage::stays)
     /// ([`Promise::Window`](crate::Promise::Window)). One message of the user takes their place and sums them up. 0
     /// if no message has left.
     pub left: usize,
     /// Whether a mark of the list needs the tool ([`Memory::tool`](crate::Memory::tool)) among the tools of the
     /// request. Once this is true, it is true for each later list.
     pub needs_tool: bool,
+    /// The messages whose bound thoughts were dropped by the [`step`](Self::step), in order, by their indices in the
+    /// given list. The list before these thoughts has changed, so the provider would refuse them. They stay away from
+    /// each later list.
+    pub thoughts: Vec<usize>,
+    /// The message that keeps a step from changing anything before it, if the list is still larger than allowed: it
+    /// has a bound thought of the newest turn, which the provider wants as it is. `None` if there is no such message,
+    /// or the list has room.
+    pub held: Option<usize>,
     /// Whether the list is still larger than the window.
     pub is_over: bool,
 }

@@ -93,22 +93,6 @@ fn has_member(json: &Json, names: &[&str]) -> bool {
     }
 }
 
-/// Returns whether a message has a thought that its provider binds to the exact list before it.
-pub(super) fn is_bound(message: &ListMessage) -> bool {
-    let is_thought = |part: &Json| {
-        matches!(
-            part["type"].as_str(),
-            Some("thinking" | "redacted_thinking")
-        ) || part["type"] == "reasoning" && part["encrypted_content"].is_string()
-    };
-    // Chats have the thoughts of other providers so.
-    let details = message.json()["reasoning_details"].as_array();
-    let is_sealed = |part: &Json| part["signature"].is_string() || part["data"].is_string();
-    is_thought(message.json())
-        || message.blocks().iter().any(is_thought)
-        || details.is_some_and(|details| details.iter().any(is_sealed))
-}
-
 /// Returns the words of the arguments of the last call with this id among messages, in small letters.
 pub(super) fn words_of_call(messages: &[ListMessage], id: &str) -> BTreeSet<String> {
     let messages = messages.iter().rev();

@@ -7,10 +7,11 @@ use super::mark::Lines;
 
 impl Memory {
     /// Returns the mark for a result that the tool has shown: it names the lines as the call did. `None` for any other
-    /// result, and for one with long lines: such a result is cut as others are, because the tool gives whole lines.
+    /// result, and for one with long lines: such a result is cut as others are, because the tool gives whole lines. `None`
+    /// too if these lines have other numbers by now: then the mark names the lines of the result itself.
     pub(super) fn shown(&self, result: &KnownResult) -> Option<String> {
         let (name, from, to) = result.asked()?;
-        if result.has_long_lines() {
+        if result.is_stale() || result.has_long_lines() {
             return None;
         }
         let last = self.text(name)?.split('\n').count();

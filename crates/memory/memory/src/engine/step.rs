@@ -39,6 +39,8 @@ impl Memory {
         now: OffsetDateTime,
         is_changed: bool,
     ) -> Option<Step> {
+        self.has_tool = self.state.needs_tool;
+        self.held = self.last_held(list);
         let now = now.unix_timestamp();
         let gap = self.state.last.map(|last| now.saturating_sub(last));
         let lived = self.prices.seconds().zip(gap);
@@ -61,7 +63,7 @@ impl Memory {
             }
             None => self.state.before.1,
         };
-        let step = planned.map(|(why, cuts)| self.cut(why, cuts));
+        let step = planned.map(|(why, cuts)| self.cut(list, why, cuts));
         // A large new result was cut, so the request now needs the tool.
         let brought = (has_new_tool && self.state.requests > 0).then(|| Step {
             why: Why::Pays,
@@ -74,13 +76,13 @@ impl Memory {
     }
 
     /// Returns the tokens that a list may have.
-    fn limit(&self) -> u64 {
+    pub(super) fn limit(&self) -> u64 {
         let room = self.window.room();
         self.prices.tier().map_or(room, |tier| tier.min(room))
     }
 
     /// Makes the list fit the limit, if [`Promise::Window`] allows that: messages leave, results are cut, and the
-    /// summary becomes shorter.
+    /// summary becomes shorter. Before a thought of the newest turn, nothing changes.
     fn inside(&mut self, list: &MessageList) -> Option<Step> {
         let limit = self.limit();
         if self.promise != Promise::Window || self.tokens() <= limit {
@@ -90,17 +92,23 @@ impl Memory {
             why: Why::Forced,
             cut: Vec::new(),
         };
-        let has_left = self.leave(list, limit);
+        let is_held = self.held.is_some();
+        let has_left = !is_held && self.leave(list, limit);
         if self.tokens() > limit {
-            step = self.cut(Why::Forced, self.old(list, FORCED, 0));
+            step = self.cut(list, Why::Forced, self.old(list, FORCED, 0));
         }
-        self.sum_up_shorter(list, limit, false);
+        if !is_held {
+            self.sum_up_shorter(list, limit, false);
+        }
         if self.tokens() > limit {
-            let cut = self.cut(Why::Forced, self.large(list)).cut;
+            let cut = self.cut(list, Why::Forced, self.large(list)).cut;
             step.cut.extend(cut);
         }
-        self.sum_up_shorter(list, limit, true);
-        (has_left || !step.cut.is_empty()).then_some(step)
+        if !is_held {
+            self.sum_up_shorter(list, limit, true);
+        }
+        let has_changed = has_left || !step.cut.is_empty() || !self.dropped.is_empty();
+        has_changed.then_some(step)
     }
 
     /// Returns what a step would cut now, and why; `None` if no step is due.
@@ -117,7 +125,7 @@ impl Memory {
             }
             return (!cuts.is_empty()).then_some((Why::Forced, cuts));
         }
-        if self.promise != Promise::Save || self.is_bound() {
+        if self.promise != Promise::Save || self.is_bound(list) {
             return None;
         }
         let turns = self.state.requests.min(TURNS) as f64;
@@ -142,11 +150,6 @@ impl Memory {
             stays.saturating_sub(removed) as f64 * (self.prices.write() - self.prices.read());
         let gain = removed as f64 * self.prices.read() * turns;
         (gain > again * MARGIN && again <= self.state.saved).then_some((Why::Pays, cuts))
-    }
-
-    /// Returns whether a thought is bound to the exact list before it.
-    pub(super) fn is_bound(&self) -> bool {
-        self.state.messages.iter().any(|known| known.is_bound)
     }
 
     /// Returns the cost if the model asks for a result that was cut: one more reading of the list, and the answer.
@@ -272,7 +275,7 @@ impl Memory {
                 }
             }
         }
-        cuts
+        self.allowed(cuts)
     }
 
     /// Returns the cuts of results that are too large to be shown whole, even when they are new. A result that the tool
@@ -286,7 +289,7 @@ impl Memory {
                 if result.is_cut() || !is_large || self.has_other_lines(result) {
                     continue;
                 }
-                if self.shown(result).is_some() {
+                if self.shown(result).is_some() || result.is_stale() {
                     continue;
                 }
                 let before = list.messages().get(..at).unwrap_or_default();
@@ -302,7 +305,7 @@ impl Memory {
                 }));
             }
         }
-        cuts
+        self.allowed(cuts)
     }
 
     /// Returns the first message that a step may change.
@@ -313,8 +316,17 @@ impl Memory {
         first.map_or(self.state.messages.len(), |first| self.state.end() + first)
     }
 
-    /// Makes the cuts, and returns them as a step.
-    fn cut(&mut self, why: Why, cuts: Vec<Cut>) -> Step {
+    /// Returns the cuts that change nothing before the last thought of the newest turn. The definition of the tool
+    /// stands before the whole list, so none are left if the request would have to bring it.
+    fn allowed(&self, mut cuts: Vec<Cut>) -> Vec<Cut> {
+        if let Some(held) = self.held {
+            cuts.retain(|cut| self.has_tool && cut.message > held);
+        }
+        cuts
+    }
+
+    /// Makes the cuts, and returns them as a step. The bound thoughts behind the first cut are dropped.
+    fn cut(&mut self, list: &MessageList, why: Why, cuts: Vec<Cut>) -> Step {
         let mut step = Step {
             why,
             cut: Vec::new(),
@@ -342,6 +354,8 @@ impl Memory {
             result.cut(Some(cut.text));
         }
         self.state.needs_tool = true;
+        let first = step.cut.iter().map(|cut| cut.message).min();
+        self.drop_thoughts(list, first.unwrap_or(0));
         self.refer();
         self.stand();
         step

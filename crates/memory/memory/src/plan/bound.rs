@@ -7,8 +7,8 @@ use super::planner::Planner;
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
-use crate::raw::{Pointer, replaced};
 use crate::session::{Slot, SlotKind};
+use crate::thought;
 
 impl Planner<'_> {
     /// Leaves out the thoughts behind the first message that differs from `stood`, the list before the plan. The
@@ -23,7 +23,7 @@ impl Planner<'_> {
             let is_said = matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
             if form == Form::Anthropic
                 && is_said
-                && let Some(message) = without_thoughts(&slot.message)
+                && let Some(message) = thought::without(form, &slot.message)
             {
                 self.replace(at, message);
             }
@@ -35,8 +35,7 @@ impl Planner<'_> {
 pub(super) fn bound(form: Form, stood: &[Slot], slots: &[Slot]) -> Vec<Finding> {
     let first = changed(stood, slots);
     let behind = slots.iter().enumerate().skip(behind(stood, slots));
-    let is_bound =
-        |slot: &Slot| form == Form::Anthropic && slot.message.blocks().iter().any(is_thought);
+    let is_bound = |slot: &Slot| form == Form::Anthropic && slot.message.is_bound();
     let bound = behind.filter(|(_, slot)| is_bound(slot));
     let bound = bound.map(|(at, _)| {
         let text = format!(
@@ -70,25 +69,4 @@ fn speaks(message: &ListMessage) -> bool {
     let is_result = |block: &Json| block["type"] == "tool_result";
     let blocks = message.blocks();
     message.role == Role::User && (blocks.is_empty() || !blocks.iter().all(is_result))
-}
-
-fn is_thought(block: &Json) -> bool {
-    let kind = block["type"].as_str();
-    matches!(kind, Some("thinking" | "redacted_thinking"))
-}
-
-/// Returns the message without its thoughts, and with all other blocks as they were written. `None` if it has no
-/// thoughts, or nothing else.
-fn without_thoughts(message: &ListMessage) -> Option<ListMessage> {
-    let content = Pointer::of(["content".into()]);
-    let raw = message.raw();
-    let blocks = message.blocks().iter().enumerate();
-    let others = blocks.filter(|(_, block)| !is_thought(block));
-    let others = others.map(|(at, _)| raw.get(content.inside(at).range(raw)?));
-    let others: Vec<&str> = others.collect::<Option<_>>()?;
-    if others.is_empty() || others.len() == message.blocks().len() {
-        return None;
-    }
-    let text = replaced(raw, &[(content, format!("[{}]", others.join(",")))])?;
-    ListMessage::read(Form::Anthropic, 0, &text).ok()
 }

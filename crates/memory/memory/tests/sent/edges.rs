@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_frame::TokenCounter;
-use accp_memory::{Form, Memory, MessageList, Promise, Window};
+use accp_memory::{Form, Memory, MessageList, Promise, Window, check};
 use serde_json::{Value as Json, json};
 use time::Duration;
 
@@ -121,6 +121,35 @@ fn two_calls_of_a_message_with_one_id_are_two() {
         ];
         let [before, after] = after_a_night(&messages);
         assert_eq!(before != after, is_superseded, "{after:?}");
+    }
+}
+
+/// In Responses each call is an item of its own, so two calls with one id wait in two items.
+#[test]
+fn two_items_that_wait_under_one_id_are_two() {
+    for (second, is_superseded) in [("c1", false), ("c2", true)] {
+        let of = if is_superseded { "rye" } else { "oats" };
+        let call = |id: &str, of: &str| {
+            let arguments = json!({ "of": of }).to_string();
+            json!({ "type": "function_call", "call_id": id, "name": "look", "arguments": arguments })
+        };
+        let output = |id: &str, text: &str| json!({ "type": "function_call_output", "call_id": id, "output": text });
+        let mut messages = vec![
+            said("user", "Look."),
+            call("c1", "rye"),
+            call(second, of),
+            output("c1", &page(1, 60)),
+            output(second, &page(500, 60)),
+            said("assistant", "I see."),
+        ];
+        let mut memory = memory(Promise::Save);
+        let (before, _) = memory.to_send(&list(Form::Responses, &messages), NOW);
+        messages.push(said("user", "Still?"));
+        let later = NOW + Duration::hours(9);
+        let (after, report) = memory.to_send(&list(Form::Responses, &messages), later);
+        let is_same = raws(&after)[..6] == raws(&before)[..];
+        assert_eq!(is_same, !is_superseded, "{report:?}");
+        assert_eq!(check(&after).is_empty(), is_superseded);
     }
 }
 

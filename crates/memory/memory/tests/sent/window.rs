@@ -270,3 +270,80 @@ fn a_small_result_gets_its_form_once_messages_have_left() {
     assert_eq!(sent(200_000), (false, coloured));
     assert_eq!(sent(4_000), (true, rows(["", ""])));
 }
+
+/// A `compaction` stands for items that the list no longer has, and only the provider can read it. So it stays in its
+/// place, and no mark and no line of a summary names it.
+#[test]
+fn what_only_the_provider_can_read_stays() {
+    let requests: Vec<String> = (0..6).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = talk(Form::Responses, &requests);
+    let compaction = json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" });
+    messages.insert(4, compaction.clone());
+    messages.pop();
+    let given = list(Form::Responses, &messages);
+    let mut kept = memory(3_000);
+    let (sent, report) = kept.to_send(&given, NOW);
+    assert!(report.left > 5 && !report.is_over, "{report:?}");
+    assert_eq!(check(&sent), []);
+    let now = raws(&sent);
+    assert!(now[0].contains("[messages 0 to ") && !now[0].contains("gAAA"));
+    assert_eq!(now[1], compaction.to_string());
+    let mut again = memory(3_000).recall(&kept.remember()).unwrap();
+    assert_eq!(raws(&again.to_send(&given, NOW).0), now);
+}
+
+/// A result that referred to lines of a message that left is whole again, with other line numbers. The tool has shown
+/// some of its lines by the old numbers, so a mark for these names the lines of what was shown.
+#[test]
+fn what_the_tool_has_shown_outlives_new_line_numbers() {
+    let memory = |size: u64, promise| {
+        let memory = Memory::new(Window::of(size).unwrap(), prices(), promise);
+        memory.with_counter(Arc::new(Quarters))
+    };
+    let rows = |of: &str, rows: usize| {
+        let rows = (0..rows).map(|n| {
+            format!(
+                "{of} {n} is free on day {} for whoever comes late",
+                n * 7 % 31
+            )
+        });
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let again = [rows("table", 80), rows("chair", 60)].join("\n");
+    let mut messages = conversation(
+        Form::OpenAi,
+        &[rows("table", 80), rows("bench", 280), again],
+    );
+    let mut kept = memory(5_600, Promise::Window);
+    let (_, report) = kept.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert_eq!((report.left, report.step), (0, None));
+    let shown = kept.read("c2", 2, 45).unwrap();
+    assert!(
+        shown.starts_with("chair 0 ") && shown.contains("\nchair 43 "),
+        "{shown}"
+    );
+    let asked = json!({ "result": "c2", "from": 2, "to": 45 }).to_string();
+    let function = json!({ "name": "memory_read", "arguments": asked });
+    let call = json!({ "id": "m1", "type": "function", "function": function });
+    messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
+    messages.push(json!({ "role": "tool", "tool_call_id": "m1", "content": shown }));
+    let (sent, report) = kept.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert_eq!((report.left, check(&sent)), (5, Vec::new()));
+    assert_eq!(results(&sent)[1], shown);
+    assert_ne!(kept.read("c2", 2, 45).as_ref(), Some(&shown));
+    messages.push(json!({ "role": "assistant", "content": "I see." }));
+    messages.push(json!({ "role": "user", "content": "And?" }));
+    let mut small = memory(1_500, Promise::Append)
+        .recall(&kept.remember())
+        .unwrap();
+    let (sent, _) = small.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert_eq!(check(&sent), []);
+    let mut filled = results(&sent).pop().unwrap();
+    assert!(!left_out(&filled).is_empty(), "{filled}");
+    let text = filled.clone();
+    for (mark, name, from, to) in left_out(&text) {
+        let lines = small.read(&name, from, to).unwrap();
+        filled = filled.replacen(mark, &lines, 1);
+    }
+    assert_eq!(filled, shown);
+}
