@@ -137,8 +137,8 @@ impl<A: Agents> TaskWriter<'_, A> {
         let position = reader.renderer.log.position().await;
         let after = position? + 1;
         let log = reader.renderer.log.frames(after);
-        let sent = self.send_all(&agent, &chain, log, frames, &mut 0);
-        sent.await?;
+        let mut all = 0;
+        self.send_all(&agent, &chain, log, frames, &mut all).await?;
         let record = reader.find(&chain).await?.at_its_beginning();
         Ok((reader, record))
     }
