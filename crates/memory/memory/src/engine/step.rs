@@ -116,10 +116,16 @@ impl Memory {
         let sent = self.tokens();
         let limit = self.limit();
         if sent > limit && self.promise != Promise::Window {
+            // The first cut brings the tool.
+            let tool = if self.state.needs_tool {
+                0
+            } else {
+                self.definition()
+            };
             let mut cuts = Vec::new();
             for (least, newest) in [(SHORT, NEWEST), (FORCED, NEWEST), (FORCED, 0)] {
                 cuts = self.old(list, least, newest);
-                if sent.saturating_sub(removed(self, &cuts)) <= limit {
+                if (sent + tool).saturating_sub(removed(self, &cuts)) <= limit {
                     break;
                 }
             }
