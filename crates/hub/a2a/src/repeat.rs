@@ -41,20 +41,19 @@ impl SentMessages {
         // A message whose first frame was refused may come again in another form.
         self.0.retain(|message| message.sent > 0);
         let same = |message: &SentMessage| message.before.id == task.id && message.id == id;
-        let at = match self.0.iter().position(same) {
-            Some(at) => at,
-            None => {
-                if self.0.len() == KEPT {
-                    self.0.pop_front();
-                }
-                self.0.push_back(SentMessage {
-                    id: id.to_owned(),
-                    name: name.to_owned(),
-                    before: task.clone(),
-                    sent: 0,
-                });
-                self.0.len() - 1
+        let at = if let Some(at) = self.0.iter().position(same) {
+            at
+        } else {
+            if self.0.len() == KEPT {
+                self.0.pop_front();
             }
+            self.0.push_back(SentMessage {
+                id: id.to_owned(),
+                name: name.to_owned(),
+                before: task.clone(),
+                sent: 0,
+            });
+            self.0.len() - 1
         };
         let message = &mut self.0[at];
         if message.name != name {

@@ -55,7 +55,7 @@ async fn signed_thoughts_of_a_chat_go_on_with_their_turns() {
         json!({"content": "I look."}),
         call(),
     ];
-    let last = [
+    let newest = [
         part("text", "Now I know."),
         part("signature", "S2"),
         json!({"content": "Table 9."}),
@@ -63,7 +63,7 @@ async fn signed_thoughts_of_a_chat_go_on_with_their_turns() {
     let end = [json!({"content": "Yes."})];
     let answers = vec![
         answer(EVENTS, &chunks(&first, Some("tool_calls")), 0),
-        answer(EVENTS, &chunks(&last, Some("stop")), 0),
+        answer(EVENTS, &chunks(&newest, Some("stop")), 0),
         answer(EVENTS, &chunks(&end, Some("stop")), 0),
     ];
     let (url, got) = provider(answers).await;

@@ -272,10 +272,11 @@ pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<SideRo
     Ok(sides)
 }
 
-/// Reads all sides. Of a damaged row, this returns the name of the side, if it can be read, and the damage.
-pub(super) fn survey(
-    link: &mut Link,
-) -> Result<(Vec<SideRow>, Vec<(Option<SideId>, Fault)>), Fault> {
+/// A damaged row of a side: the name of the side, if it can be read, and the damage.
+type DamagedRow = (Option<SideId>, Fault);
+
+/// Reads all sides, and all damaged rows.
+pub(super) fn survey(link: &mut Link) -> Result<(Vec<SideRow>, Vec<DamagedRow>), Fault> {
     let rows = link.flight(&[FlightStep::Query(SIDES, Vec::new())])?;
     let (mut sides, mut damaged) = (Vec::new(), Vec::new());
     for row in rows.iter().flatten() {
