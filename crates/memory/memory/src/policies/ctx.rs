@@ -1,4 +1,4 @@
-//! The tiers as a [`policy`](crate::policy), so that the lab can measure them on recorded conversations.
+//! The tiers as a policy, so that the lab can measure them on recorded conversations.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
