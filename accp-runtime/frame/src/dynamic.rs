@@ -232,6 +232,10 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (Value::Integer(value), Type::Decimal) => {
                 EncodeValue::<kind::Decimal>::encode_value(&Decimal::from(*value), w)
             }
+            // A decimal has one zero. JSON may write it with a sign, as a frame may.
+            (Value::Number(Number::Float(float)), Type::Decimal) if *float == 0.0 => {
+                EncodeValue::<kind::Decimal>::encode_value(&Decimal::default(), w)
+            }
             (Value::String(text), Type::String) => {
                 EncodeValue::<kind::String>::encode_value(text, w)
             }
