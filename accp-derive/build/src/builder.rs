@@ -483,8 +483,6 @@ mod tests {
         insta::assert_snapshot!(Builder::new().generate().unwrap_err(), @"there is nothing to generate; name a registry, or ask for the standard profiles");
         let odd = Builder::new().standard_profiles(true).runtime("my runtime");
         insta::assert_snapshot!(odd.generate().unwrap_err(), @"`my runtime` is not the path of a crate or a module; expected one like `accp_runtime`");
-        let odd = odd.runtime("my::runtime<'a>");
-        insta::assert_snapshot!(odd.generate().unwrap_err(), @"`my::runtime<'a>` is not the path of a crate or a module; expected one like `accp_runtime`");
         let path = Some("a\nb".to_owned());
         let odd = Options {
             registry: path,
