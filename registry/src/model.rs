@@ -35,7 +35,7 @@ use crate::types::Type;
 pub struct Registry {
     /// The version that `sync:registry` announces as `v` (draft section 6.4).
     pub version: u64,
-    /// The tokenizer that counts the budgets of this registry.
+    /// The tokenizer that the names of the registry were chosen for. It does not choose the counter of a session.
     pub tokenizer: Option<String>,
     pub(crate) protocol: &'static Protocol,
     /// The schemas, sorted by name. The digest of their hash is kept with them, because each session asks for it.

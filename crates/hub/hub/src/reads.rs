@@ -1,8 +1,9 @@
 //! The routes by which participants read a session.
 
 use accp_client::{Error, Frames, Hub};
+use accp_frame::ErrorCode;
 use accp_registry::Change;
-use accp_session::{ReadError, Session, Time};
+use accp_session::{InputError, JoinError, ReadError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -255,9 +256,15 @@ impl Refused {
     /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
-            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(&why.to_string()),
-            Error::Reference(_, why) => Self::not_found(why.code(), why.to_string()),
+            Error::Reference(_, ReadError::Unavailable) => Self::busy(
+                "the bytes of this reference, which nobody has supplied yet: read it again later",
+            ),
+            Error::Reference(_, why) => Self::not_found(why.code(), readable(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
+            Error::Input(InputError::Join(why)) => Self {
+                code: ErrorCode::POLICY_DENIED,
+                ..Self::invalid(joinable(why))
+            },
             Error::Input(why) => Self {
                 code: why.code(),
                 ..Self::invalid(why.to_string())
@@ -269,5 +276,29 @@ impl Refused {
             },
             other => Self::store(other),
         }
+    }
+}
+
+/// Returns the reference that the hub expects in the place of one that it cannot read.
+fn readable(error: ReadError) -> &'static str {
+    match error {
+        ReadError::Expired => "a reference whose value has not expired",
+        ReadError::Unauthorized => "a reference to a session that granted access",
+        _ => "a reference under which the session holds something",
+    }
+}
+
+/// Returns the agent that the hub expects in the place of one that cannot join.
+fn joinable(error: &JoinError) -> String {
+    match error {
+        JoinError::Full => "a session with room for another agent: this one has as many members as its host lets in"
+            .to_owned(),
+        JoinError::Host(agent) => {
+            format!("another name for the agent: {agent} is the name of the host of this session")
+        }
+        JoinError::Taken(agent) => {
+            format!("another name for the agent: {agent} is an agent of another member")
+        }
+        other => format!("an agent that can join: {other}"),
     }
 }

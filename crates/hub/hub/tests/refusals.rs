@@ -227,3 +227,16 @@ async fn without_tokens_a_harness_names_an_agent_of_the_session() {
     }
     hub.stop().await;
 }
+
+#[tokio::test]
+async fn a_reference_that_leads_nowhere_says_what_the_hub_expects() {
+    let hub = TestHub::start(Config::default()).await;
+    let text = frame("@me>req:plan{goal:soup}", "c00000000001", 1, "sid:lunch");
+    let (status, reply) = hub.post(&text).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let (status, reply) = get(&hub, "/accp/v1/sessions/lunch/values/cold.p9").await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{reply}");
+    let expected = "{code:E2001|msg:a_reference_under_which_the_session_holds_something|";
+    assert!(reply.contains(expected), "{reply}");
+    hub.stop().await;
+}
