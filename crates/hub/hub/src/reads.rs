@@ -251,12 +251,24 @@ pub(crate) async fn value(
     answer(&app, read.await)
 }
 
+/// Returns what a read expects that has found no value. The refusal has the code beside it.
+fn expected_of(why: ReadError) -> &'static str {
+    match why {
+        ReadError::Unavailable => {
+            "bytes that somebody has supplied for this reference; read it again later"
+        }
+        ReadError::Expired => "a reference whose value has not expired",
+        ReadError::Unauthorized => "a reference into a session that has granted access",
+        _ => "a reference to something that the session holds",
+    }
+}
+
 impl Refused {
     /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
-            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(&why.to_string()),
-            Error::Reference(_, why) => Self::not_found(why.code(), why.to_string()),
+            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(expected_of(*why)),
+            Error::Reference(_, why) => Self::not_found(why.code(), expected_of(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(why) => Self {
                 code: why.code(),
