@@ -252,14 +252,24 @@ pub(crate) async fn value(
     answer(&app, read.await)
 }
 
+/// Returns what a read expects that has found no value. The refusal has the code beside it.
+fn expected_of(why: ReadError) -> &'static str {
+    match why {
+        ReadError::Unavailable => {
+            "bytes that somebody has supplied for this reference; read it again later"
+        }
+        ReadError::Expired => "a reference whose value has not expired",
+        ReadError::Unauthorized => "a reference into a session that has granted access",
+        _ => "a reference to something that the session holds",
+    }
+}
+
 impl Refused {
     /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
-            Error::Reference(_, ReadError::Unavailable) => Self::busy(
-                "the bytes of this reference, which nobody has supplied yet: read it again later",
-            ),
-            Error::Reference(_, why) => Self::not_found(why.code(), readable(*why)),
+            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(expected_of(*why)),
+            Error::Reference(_, why) => Self::not_found(why.code(), expected_of(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(InputError::Join(why)) => Self {
                 code: ErrorCode::POLICY_DENIED,
@@ -276,15 +286,6 @@ impl Refused {
             },
             other => Self::store(other),
         }
-    }
-}
-
-/// Returns the reference that the hub expects in the place of one that it cannot read.
-fn readable(error: ReadError) -> &'static str {
-    match error {
-        ReadError::Expired => "a reference whose value has not expired",
-        ReadError::Unauthorized => "a reference to a session that granted access",
-        _ => "a reference under which the session holds something",
     }
 }
 
