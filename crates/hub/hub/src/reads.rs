@@ -2,7 +2,7 @@
 
 use accp_client::{Error, Frames, Hub};
 use accp_registry::Change;
-use accp_session::{ReadError, Session, Time};
+use accp_session::{InputError, ReadError, SendError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -260,7 +260,7 @@ impl Refused {
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(why) => Self {
                 code: why.code(),
-                ..Self::invalid(why.to_string())
+                ..Self::invalid(expected(why))
             },
             Error::Refused(why) => Self {
                 code: why.code,
@@ -269,5 +269,22 @@ impl Refused {
             },
             other => Self::store(other),
         }
+    }
+}
+
+/// Returns what the session expected instead of the input, as it stands after "the hub expects".
+fn expected(why: &InputError) -> String {
+    match why {
+        InputError::Send(SendError::Stopped(position)) => format!(
+            "a session whose store lacks nothing: this store is an old copy, and an agent holds the log up to \
+             position {position}; `accp recover` fetches the rest from the agent, and `accp recover --fork` goes on \
+             without it"
+        ),
+        InputError::Send(SendError::Refused { expected, .. }) => expected.clone(),
+        InputError::Join(why) => format!("an agent that can join: {why}"),
+        InputError::Recover(why) => {
+            format!("a store that lacks entries, and an agent that has them: {why}")
+        }
+        other => other.to_string(),
     }
 }
