@@ -240,6 +240,14 @@ fn a_hub_that_cannot_start_says_why() {
 }
 
 #[test]
+fn a_hub_that_does_not_answer_is_told_with_a_cure() {
+    run("ready --hub http://127.0.0.1:1")
+        .code_is(1)
+        .stderr_has("/readyz: ")
+        .stderr_has("`accp serve` starts a hub, and --hub names another");
+}
+
+#[test]
 fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = Running::hub("--memory", folder.path());
