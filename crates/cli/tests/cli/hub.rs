@@ -152,7 +152,11 @@ fn what_cannot_be_sent_says_why() {
     ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
     run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
-        .stderr_has("a session that is there");
+        .stderr_has("a session that is there: `other` has not begun, and --session names another");
+    run("send --hub nonsense @guest>req:plan{}")
+        .code_is(2)
+        .stderr_has("--hub nonsense: ")
+        .stderr_has("write http://HOST:PORT");
     run("send --hub http://127.0.0.1:1 @guest>req:plan{}")
         .code_is(2)
         .stderr_has("`accp serve` starts one");
