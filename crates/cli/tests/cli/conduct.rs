@@ -113,6 +113,12 @@ fn misuse_and_failure_exit_with_2() {
 #[test]
 fn a_failure_names_the_file() {
     accp("check no-such-file", "").stderr_starts("error: no-such-file: ");
+    let folder = Folder::with(&[]);
+    let run = folder.run("fix -o no/such/file", "");
+    assert_eq!(
+        run.stderr,
+        "error: no/such/file: there is no folder no/such; make it first\n"
+    );
 }
 
 #[test]
