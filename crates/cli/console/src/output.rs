@@ -310,7 +310,8 @@ impl NewFile {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
         #[cfg(not(unix))]
         let _ = mode; // the folder says who can open a file
-        let file = builder.prefix(".accp-").tempfile_in(directory)?;
+        let file = builder.prefix(".accp-").tempfile_in(directory);
+        let file = file.map_err(|error| with_cure(error, directory))?;
         Ok(Self(Target::Beside(BufWriter::new(file), target)))
     }
 
@@ -326,6 +327,19 @@ impl NewFile {
             Target::Through(mut file) => file.flush(),
         }
     }
+}
+
+/// Names the folder in which no file can be made, instead of the temporary file there.
+fn with_cure(error: io::Error, folder: &Path) -> io::Error {
+    let (kind, folder) = (error.kind(), folder.display());
+    let why = match kind {
+        io::ErrorKind::NotFound => format!("there is no folder {folder}; make it first"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("{kind}: this user cannot write into the folder {folder}; name another")
+        }
+        _ => return error,
+    };
+    io::Error::new(kind, why)
 }
 
 impl Write for NewFile {

@@ -3,7 +3,7 @@
 use accp_client::{Error, Frames, Hub};
 use accp_frame::ErrorCode;
 use accp_registry::Change;
-use accp_session::{InputError, JoinError, ReadError, Session, Time};
+use accp_session::{InputError, JoinError, ReadError, SendError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -271,13 +271,12 @@ impl Refused {
             Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(expected_of(*why)),
             Error::Reference(_, why) => Self::not_found(why.code(), expected_of(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
-            Error::Input(InputError::Join(why)) => Self {
-                code: ErrorCode::POLICY_DENIED,
-                ..Self::invalid(joinable(why))
-            },
             Error::Input(why) => Self {
-                code: why.code(),
-                ..Self::invalid(why.to_string())
+                code: match why {
+                    InputError::Join(_) => ErrorCode::POLICY_DENIED,
+                    _ => why.code(),
+                },
+                ..Self::invalid(expected(why))
             },
             Error::Refused(why) => Self {
                 code: why.code,
@@ -301,5 +300,22 @@ fn joinable(error: &JoinError) -> String {
             format!("another name for the agent: {agent} is an agent of another member")
         }
         other => format!("an agent that can join: {other}"),
+    }
+}
+
+/// Returns what the session expected instead of the input, as it stands after "the hub expects".
+fn expected(why: &InputError) -> String {
+    match why {
+        InputError::Send(SendError::Stopped(position)) => format!(
+            "a session whose store lacks nothing: this store is an old copy, and an agent holds the log up to \
+             position {position}; `accp recover` fetches the rest from the agent, and `accp recover --fork` goes on \
+             without it"
+        ),
+        InputError::Send(SendError::Refused { expected, .. }) => expected.clone(),
+        InputError::Join(why) => joinable(why),
+        InputError::Recover(why) => {
+            format!("a store that lacks entries, and an agent that has them: {why}")
+        }
+        other => other.to_string(),
     }
 }

@@ -266,7 +266,7 @@ async fn a_reference_that_leads_nowhere_says_what_the_hub_expects() {
     assert_eq!(status, StatusCode::OK, "{reply}");
     let (status, reply) = get(&hub, "/accp/v1/sessions/lunch/values/cold.p9").await;
     assert_eq!(status, StatusCode::NOT_FOUND, "{reply}");
-    let expected = "{code:E2001|msg:a_reference_under_which_the_session_holds_something|";
+    let expected = "{code:E2001|msg:a_reference_to_something_that_the_session_holds|";
     assert!(reply.contains(expected), "{reply}");
     hub.stop().await;
 }
