@@ -40,6 +40,7 @@ mod words;
 
 mod archive;
 mod bill;
+mod cache_mark;
 mod check;
 #[cfg(test)]
 mod counters;
