@@ -69,6 +69,7 @@ mod prose;
 mod ranked;
 mod raw;
 mod repair;
+mod served;
 mod session;
 mod status;
 mod summarizer;

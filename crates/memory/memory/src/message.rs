@@ -179,6 +179,11 @@ impl ListMessage {
         &self.json
     }
 
+    /// Returns the message with a line in the place of each picture, document and sound.
+    pub(crate) fn shown(&self) -> &Json {
+        &self.shown
+    }
+
     /// Returns the lone surrogates of the text.
     pub(crate) fn lone(&self) -> &LoneSurrogates {
         &self.lone
