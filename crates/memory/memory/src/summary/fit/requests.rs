@@ -36,7 +36,8 @@ pub(super) struct Limits {
     /// The room for all requests, with their headings.
     pub(super) all: usize,
     /// A first request with at most this many tokens has to be whole; otherwise there is no summary. A last request
-    /// with at most this many tokens is cut only if it does not fit together with the first request.
+    /// with at most this many tokens is cut only if it does not fit together with the first request. A longer first
+    /// request keeps this many tokens while short later ones are whole.
     pub(super) first: usize,
 }
 
@@ -183,7 +184,7 @@ impl<'b> Asking<'b> {
         let cap = if stands || self.first <= left(SHORT) {
             largest(self.first, all)
         } else {
-            largest(self.first.min(limits.first), SHORT)
+            largest(self.first.min(limits.first.max(LEAST)), SHORT)
         };
         let first = if stands || self.first <= left(cap) {
             quoted(&first.item.text)
