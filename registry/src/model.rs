@@ -289,7 +289,14 @@ impl Schema {
         let Some(field) = self.fields.get(index).filter(with_default) else {
             return false;
         };
-        match self.frame(head) {
+        self.fills(field, head, self.frame(head))
+    }
+
+    /// Returns whether a field takes its default, if it has one, in a record with this head. `frame` is what
+    /// [`frame`](Self::frame) returns for the head.
+    #[doc(hidden)]
+    pub fn fills<S>(&self, field: &Field, head: &[S], frame: Option<&FrameSpec>) -> bool {
+        match frame {
             Some(frame) => frame.fills(&field.name),
             None => head.is_empty() || self.frames.is_empty(),
         }

@@ -65,7 +65,7 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
     // Who asks learns what the hub expected of the reply.
     let dev = AgentId::new("dev").expect("a name");
     let failed = guest
-        .ask::<ScheduleDone>(ScheduleReq::new(dev, "bad"))
+        .ask::<ScheduleDone<'_>>(ScheduleReq::new(dev, "bad"))
         .await;
     let failed = failed.expect_err("a failure").to_string();
     let (_, code) = failed.split_once("was refused: ").expect(&failed);
