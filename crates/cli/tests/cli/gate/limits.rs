@@ -98,6 +98,27 @@ fn a_request_for_mcp_or_a2a_has_a_bound() {
 }
 
 #[test]
+fn the_settings_raise_the_bound_of_a_request_for_mcp_and_a2a() {
+    let hub = TestHub::with("[limits]\nrequest = 4_000_000\n", &[]);
+    let client = hub.client();
+    let cook = frame("@cook>sync:note{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let long = "x".repeat(3_000_000);
+    let session = client.begin("/mcp/lunch/model");
+    let call = json!({ "name": "accp_send", "arguments": {
+        "intent": "req", "operation": "plan", "params": { "goal": long },
+    } });
+    let sent = client.mcp("/mcp/lunch/model", Some(&session), "tools/call", &call);
+    assert_eq!(sent.status, 200, "{sent:?}");
+    assert!(sent.body.contains("Sent as p"), "{sent:?}");
+    let mut told = message("m", &long);
+    told["configuration"] = json!({ "returnImmediately": true });
+    let sent = client.a2a("/a2a/lunch/dev", "SendMessage", &told);
+    assert_eq!(sent.status, 200);
+    assert!(sent.body.contains("TASK_STATE_SUBMITTED"));
+}
+
+#[test]
 fn open_requests_are_counted_for_each_token() {
     let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
     let (dev, cook) = (hub.client_of(DEV), hub.client_of(COOK));
