@@ -317,9 +317,11 @@ impl Authorized {
     pub(crate) fn takes(&self, frames: u32, bytes: usize) -> Result<(), Refused> {
         let key = &*self.key;
         let app = &self.requester.app;
-        let is_fine =
-            app.frames.allows(key, f64::from(frames)) && app.bytes.allows(key, bytes as f64);
-        is_fine.then_some(()).ok_or_else(Refused::too_many)
+        if !app.frames.allows(key, f64::from(frames)) {
+            return Err(Refused::too_many());
+        }
+        let is_fine = app.bytes.allows(key, bytes as f64);
+        is_fine.then_some(()).ok_or_else(Refused::too_fast)
     }
 
     /// Counts a frame, and waits while the caller is over its rate.

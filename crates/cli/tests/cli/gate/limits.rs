@@ -67,21 +67,23 @@ fn bytes_are_counted_for_all_protocols() {
     let hub = TestHub::with("[limits]\nbytes_per_second = 1000\n", &[]);
     let client = hub.client();
     let long = "x".repeat(9_000);
-    let statuses: Vec<_> = (0..60)
+    let answers: Vec<_> = (0..60)
         .map(|number| {
             let plan = format!("@dev>req:plan{{goal:{long}}}");
-            let answer = match number % 3 {
+            match number % 3 {
                 0 => client.post_frame(&frame(&plan, &format!("abc1{number:08}"), 1, "sid:lunch")),
                 1 => client.mcp("/mcp/lunch/dev", None, &long, &json!({})),
                 _ => client.a2a("/a2a/lunch/dev", &long, &json!({})),
-            };
-            answer.status
+            }
         })
         .collect();
     // The hub accepts a request that is larger than the whole limit only once, and this request uses up the limit.
-    assert_ne!(statuses[0], 429, "{statuses:?}");
-    let many = statuses.iter().filter(|status| **status == 429);
-    assert!(many.count() > 10, "{statuses:?}");
+    assert_ne!(answers[0].status, 429, "{:?}", answers[0]);
+    let many = answers.iter().filter(|answer| answer.status == 429);
+    assert!(many.clone().count() > 10);
+    for refused in many {
+        assert!(refused.body.contains("fewer_bytes_a_second"), "{refused:?}");
+    }
 }
 
 #[test]
