@@ -84,7 +84,10 @@ impl Authenticated {
         }
         match self.app.access.identify(self.token.as_deref()).await {
             Ok(identity) if identity == self.identity => self.seen = now,
-            Ok(_) => return Err(Denied::Token),
+            Ok(_) => {
+                let why = "whose rights have not changed since this began: begin again";
+                return Err(Denied::Claims(why));
+            }
             // The access service did not answer. The right may still be valid, so the caller stays
             // connected, and the hub asks again.
             Err(Denied::Unavailable) => {}

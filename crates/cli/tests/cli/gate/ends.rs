@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::hub::{Running, run};
 use super::client::Open;
-use super::{A2A, COOK, Client, DEV, MCP, TestHub, frame, message};
+use super::{A2A, COOK, Client, DEV, MCP, TestHub, frame, message, write_tokens};
 
 /// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
 fn fill(client: &Client) {
@@ -53,6 +53,25 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
         let read = reading.finish();
         assert!(!read.is_whole, "{kind}: {} bytes", read.body.len());
         assert_eq!(ending.join().unwrap().0, Some(0));
+    }
+}
+
+/// The token still exists, but its rights have changed.
+#[test]
+fn what_a_token_has_open_ends_when_its_rights_change() {
+    for (agent, sessions) in [("dev", "dinner"), ("eve", "lunch")] {
+        let hub = TestHub::with("", &[DEV]);
+        let dev = hub.client_of(DEV);
+        let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+        assert_eq!(dev.post_frame(&plan).status, 200);
+        let path = "/accp/v1/sessions/lunch/frames?follow=true";
+        let mut followed = dev.open("GET", path, &[], b"");
+        followed.until("goal:x");
+        write_tokens(hub.folder.path(), &[(DEV.0, agent, sessions)]);
+        let ended = followed.finish();
+        assert!(!ended.is_whole, "{ended:?}");
+        let why = "E5001|msg:a_token_whose_rights_have_not_changed";
+        assert!(ended.body.contains(why), "{ended:?}");
     }
 }
 
