@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let sessions = sessions.with_options(options).with_rules(rules);
     let ended = runtime.block_on(async {
-        let idle = Duration::from_secs(config.idle);
+        let (idle, request) = (Duration::from_secs(config.idle), config.limits.request);
         let bound = match args.admission.access()? {
             None => Server::bind(config, sessions, Open).await,
             Some(access) => Server::bind(config, sessions, access).await,
@@ -188,7 +188,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         few.filter(|_| is_tight).into_iter().for_each(note);
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
-        let server = with_others(server, args.public_url.as_deref(), idle);
+        let server = with_others(server, args.public_url.as_deref(), idle, request);
         traces.follow(server).run(ends).await;
         Ok(Verdict::Fine)
     });
@@ -199,15 +199,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Lets models that use MCP and clients that use A2A take part in sessions. The path names the session and the agent:
-/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
-fn with_others(server: Server, public: Option<&str>, idle: Duration) -> Server {
+/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`. A request has `request` bytes at most.
+fn with_others(server: Server, public: Option<&str>, idle: Duration, request: usize) -> Server {
     // The hub has already checked the host and the origin of each request.
     let mut settings = accp_mcp::Settings::behind_a_gate();
     settings.idle = idle;
+    settings.request_bytes = request;
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
     let mut a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
     a2a.idle = idle;
+    a2a.body = request;
     let a2a = accp_a2a::router(a2a, agents.clone());
     server
         .mount("/mcp", accp_mcp::Service::new(agents, settings))

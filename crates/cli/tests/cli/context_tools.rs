@@ -139,3 +139,24 @@ fn an_mcp_client_calls_the_tools_over_the_standard_streams() {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("flight HAT170, gate 20"), "{text}");
 }
+
+#[test]
+fn a_client_that_only_looks_at_the_mcp_server_ends_it_well() {
+    let folder = folder();
+    folder.run("context mcp", "").code_is(0);
+    let asks = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": { "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    } } });
+    let run = folder.run("context mcp", format!("{asks}\n"));
+    run.code_is(0);
+    run.stdout_has("supportedVersions");
+    let early = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let run = folder.run("context mcp", format!("{early}\n"));
+    run.code_is(1);
+    assert_eq!(
+        run.stderr.trim(),
+        "error: MCP: expected `initialize` as the first message of the client, and got a notification"
+    );
+}

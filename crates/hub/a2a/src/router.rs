@@ -50,9 +50,15 @@ pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     Router::new()
         .route("/", post(call::<A>))
         .route("/.well-known/agent-card.json", get(show::<A>))
+        .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, EXPECTED) })
+        .fallback(|| async { (StatusCode::NOT_FOUND, EXPECTED) })
         .layer(limit)
         .with_state(Arc::new(app))
 }
+
+/// The answer to a request for another address, or by another method.
+const EXPECTED: &str = "expected a call of JSON-RPC by POST to the address of the agent, or GET of \
+                        .well-known/agent-card.json below it\n";
 
 /// The principal for whom a request is made.
 struct For(Principal);

@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{Stream, StreamExt as _, stream};
 use hyper::body::{Frame, SizeHint};
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -56,6 +57,30 @@ pub(crate) fn response(
     (kind, Body::from_stream(stopping(pieces))).into_response()
 }
 
+/// The id of a call of JSON-RPC, in the extensions of the response to this call.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct CallId {
+    id: Value,
+}
+
+impl CallId {
+    /// Reads the id from the body of the request. `None` if the body is not a call.
+    pub(crate) fn read(body: &[u8]) -> Option<Self> {
+        let call: Self = serde_json::from_slice(body).ok()?;
+        (call.id.is_string() || call.id.is_number()).then_some(call)
+    }
+
+    /// Returns the answer to the call as an event. Clients of MCP read no event with a name, so they would not learn
+    /// from the event `error` why their call has ended.
+    fn fails(&self, why: &Refused) -> String {
+        let code = why.code.to_string();
+        let message = format!("{code}: expected {}", why.expected);
+        let error = json!({ "code": -32600, "message": message, "data": { "code": code } });
+        let answer = json!({ "jsonrpc": "2.0", "id": self.id, "error": error });
+        format!("data: {answer}\n\n")
+    }
+}
+
 /// Aborts a response when the right of the requester is over. The request counts as open until its whole response is
 /// sent.
 pub(crate) fn abort_when_over(
@@ -76,18 +101,19 @@ pub(crate) fn abort_when_over(
         })
     } else {
         let kind = kind(&parts.headers);
+        let call = parts.extensions.get::<CallId>().cloned();
         let app = std::sync::Arc::clone(app);
         let watched = Watched::start(requester.clone(), abort);
         let over: Over = Box::pin(requester.over());
         let state = (body.into_data_stream(), over, watched);
         let pieces = stream::unfold(state, move |(mut body, mut over, watched)| {
-            let app = std::sync::Arc::clone(&app);
+            let (app, call) = (std::sync::Arc::clone(&app), call.clone());
             async move {
                 let piece = tokio::select! {
                     biased;
                     denied = &mut over => {
                         add(&app.metrics.cut);
-                        Err(reason(kind, &denied.into(), &app.config.agent))
+                        Err(last_words(kind, call.as_ref(), &denied.into(), &app.config.agent))
                     }
                     piece = body.next() => piece?.map_err(|_| Bytes::new()),
                 };
@@ -235,6 +261,15 @@ pub(crate) fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
         _ => String::new(),
     };
     text.into()
+}
+
+/// Does the same as [`reason`]. In events, the answer to a call of JSON-RPC comes first.
+fn last_words(kind: &str, call: Option<&CallId>, why: &Refused, hub: &str) -> Bytes {
+    let reason = reason(kind, why, hub);
+    match call {
+        Some(call) if kind == EVENTS => [call.fails(why).as_bytes(), &*reason].concat().into(),
+        _ => reason,
+    }
 }
 
 /// Returns the media type of a response, if a body of this type can say why it stops.

@@ -144,7 +144,8 @@ pub enum Denied {
     /// There is no token, or it is unknown.
     #[error("a token that the hub knows (Authorization: Bearer)")]
     Token,
-    /// The hub knows who has signed the token, but the claims of the token do not let the caller in.
+    /// The hub knows the token or who has signed it, but what it says of the caller does not let the caller in, or has
+    /// changed since the request began.
     #[error("a token {0}")]
     Claims(&'static str),
     /// The caller speaks as another agent.

@@ -144,6 +144,13 @@ impl Refused {
         }
     }
 
+    pub(crate) fn too_fast() -> Self {
+        Self {
+            expected: "fewer bytes a second".to_owned(),
+            ..Self::too_many()
+        }
+    }
+
     pub(crate) fn too_many_requests() -> Self {
         Self {
             expected: "fewer requests and sockets that are open at a time".to_owned(),

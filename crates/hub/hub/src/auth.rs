@@ -84,7 +84,10 @@ impl Authenticated {
         }
         match self.app.access.identify(self.token.as_deref()).await {
             Ok(identity) if identity == self.identity => self.seen = now,
-            Ok(_) => return Err(Denied::Token),
+            Ok(_) => {
+                let why = "whose rights have not changed since this began: begin again";
+                return Err(Denied::Claims(why));
+            }
             // The access service did not answer. The right may still be valid, so the caller stays
             // connected, and the hub asks again.
             Err(Denied::Unavailable) => {}
@@ -317,9 +320,11 @@ impl Authorized {
     pub(crate) fn takes(&self, frames: u32, bytes: usize) -> Result<(), Refused> {
         let key = &*self.key;
         let app = &self.requester.app;
-        let is_fine =
-            app.frames.allows(key, f64::from(frames)) && app.bytes.allows(key, bytes as f64);
-        is_fine.then_some(()).ok_or_else(Refused::too_many)
+        if !app.frames.allows(key, f64::from(frames)) {
+            return Err(Refused::too_many());
+        }
+        let is_fine = app.bytes.allows(key, bytes as f64);
+        is_fine.then_some(()).ok_or_else(Refused::too_fast)
     }
 
     /// Counts a frame, and waits while the caller is over its rate.

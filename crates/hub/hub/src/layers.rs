@@ -18,7 +18,7 @@ use axum::routing::any_service;
 use tokio::sync::watch::Sender;
 use tokio::time::sleep;
 
-use crate::abort::Abort;
+use crate::abort::{Abort, CallId};
 use crate::access::Denied;
 use crate::answer::Refused;
 use crate::app::{App, Shared};
@@ -154,7 +154,14 @@ async fn admit(
             // The hub that has the session counts the forwarded request, so this hub does not.
             Ok(Some(_)) => follow(&app, &caller, request, next).await,
             Ok(None) => match taken(&app, &caller, &mounted, request).await {
-                Ok(request) => next.run(request).await,
+                Ok(request) => {
+                    let call = request.extensions().get::<CallId>().cloned();
+                    let mut response = next.run(request).await;
+                    if let Some(call) = call {
+                        response.extensions_mut().insert(call);
+                    }
+                    response
+                }
                 Err(refused) => denied(&app, &refused),
             },
             Err(refused) => refused.response(&app.config.agent),
@@ -171,6 +178,7 @@ async fn taken(
     request: Request,
 ) -> Result<Request, Refused> {
     let (parts, body) = request.into_parts();
+    let mut call = None;
     let body = if is_safe(&parts.method) {
         Body::empty()
     } else {
@@ -184,6 +192,7 @@ async fn taken(
         let body = frames.whole(Vec::new()).await?;
         // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
+        call = CallId::read(&body);
         Body::from(body)
     };
     let mut request = Request::new(body);
@@ -193,6 +202,9 @@ async fn taken(
     let principal = Principal::new(caller.session(), caller.speaker()?);
     let mut extensions = Extensions::new();
     extensions.insert(principal.metered(Arc::new(caller.clone())));
+    if let Some(call) = call {
+        extensions.insert(call);
+    }
     *request.extensions_mut() = extensions;
     Ok(request)
 }

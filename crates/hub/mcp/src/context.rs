@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::error::Error;
+use crate::error::{Error, without_client};
 use crate::initialize;
 
 /// The instructions that the server sends to the model.
@@ -58,8 +58,10 @@ pub async fn serve_context_on(
     let root = root.into();
     let read = initialize::pipe(read, &mut write).await;
     let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
-    let running = serve_server(Server { root, session }, (read, write)).await;
-    let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
+    let running = match serve_server(Server { root, session }, (read, write)).await {
+        Ok(running) => running,
+        Err(error) => return without_client(error),
+    };
     let ended = running.waiting().await;
     ended
         .map(drop)

@@ -8,7 +8,7 @@ use rmcp::service::serve_server;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::error::{Error, without_client};
 use crate::initialize;
 use crate::server::Server;
 
@@ -57,8 +57,10 @@ pub async fn serve_on(
     let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
     let (lines, exact) = tokio::io::duplex(ROOM);
     let carried = tokio::spawn(keep_digits(read, exact));
-    let running = Box::pin(serve_server(Server::new(connection), (lines, write))).await;
-    let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
+    let running = match Box::pin(serve_server(Server::new(connection), (lines, write))).await {
+        Ok(running) => running,
+        Err(error) => return without_client(error),
+    };
     let ended = running.waiting().await;
     ended.map_err(|error| Error::Mcp(error.to_string()))?;
     // If the task that copies the input has ended, its error is reported. If it still runs, it has

@@ -6,11 +6,11 @@ use std::fs;
 use std::process::Command;
 
 use accp_store::{SideId, SqliteStore, Store as _};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::super::hub::{Running, run};
 use super::client::Open;
-use super::{A2A, COOK, Client, DEV, MCP, TestHub, frame, message};
+use super::{A2A, COOK, Client, DEV, MCP, TestHub, frame, message, write_tokens};
 
 /// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
 fn fill(client: &Client) {
@@ -54,6 +54,59 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
         assert!(!read.is_whole, "{kind}: {} bytes", read.body.len());
         assert_eq!(ending.join().unwrap().0, Some(0));
     }
+}
+
+/// The token still exists, but its rights have changed.
+#[test]
+fn what_a_token_has_open_ends_when_its_rights_change() {
+    for (agent, sessions) in [("dev", "dinner"), ("eve", "lunch")] {
+        let hub = TestHub::with("", &[DEV]);
+        let dev = hub.client_of(DEV);
+        let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+        assert_eq!(dev.post_frame(&plan).status, 200);
+        let path = "/accp/v1/sessions/lunch/frames?follow=true";
+        let mut followed = dev.open("GET", path, &[], b"");
+        followed.until("goal:x");
+        write_tokens(hub.folder.path(), &[(DEV.0, agent, sessions)]);
+        let ended = followed.finish();
+        assert!(!ended.is_whole, "{ended:?}");
+        let why = "E5001|msg:a_token_whose_rights_have_not_changed";
+        assert!(ended.body.contains(why), "{ended:?}");
+    }
+}
+
+/// Clients of MCP read no event with a name, so the reason is in an answer to the call, too.
+#[test]
+fn a_call_of_mcp_whose_right_ends_is_answered_with_the_reason() {
+    let hub = TestHub::with("", &[DEV, COOK]);
+    let (dev, cook) = (hub.client_of(DEV), hub.client_of(COOK));
+    let note = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(cook.post_frame(&note).status, 200);
+    let session = dev.begin("/mcp/lunch/dev");
+    let call = json!({ "jsonrpc": "2.0", "id": "ask-7", "method": "tools/call", "params": {
+        "name": "accp_ask",
+        "arguments": { "intent": "req", "operation": "plan", "params": { "goal": "x" }, "timeout": 300 },
+    } });
+    let mut headers = MCP.to_vec();
+    headers.push(("mcp-session-id", &*session));
+    let call = call.to_string();
+    let mut asked = dev.open("POST", "/mcp/lunch/dev", &headers, call.as_bytes());
+    asked.until("200 OK");
+    until_the_log_has(&cook, "goal:x");
+    write_tokens(hub.folder.path(), &[COOK]);
+    let ended = asked.finish();
+    assert!(!ended.is_whole, "{ended:?}");
+    let events = ended.body.lines();
+    let events = events.filter_map(|line| line.strip_prefix("data: "));
+    let messages: Vec<Json> = events
+        .filter(|data| data.starts_with('{'))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let answer = messages.iter().find(|message| message["id"] == "ask-7");
+    let error = &answer.expect("an answer")["error"];
+    assert_eq!(error["data"]["code"], "E5001", "{error}");
+    let why = error["message"].as_str().unwrap();
+    assert!(why.contains("a token that the hub knows"), "{why}");
 }
 
 /// No agent answers these requests. When the hub ends, it sends each client an answer.

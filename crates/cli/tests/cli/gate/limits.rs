@@ -67,21 +67,23 @@ fn bytes_are_counted_for_all_protocols() {
     let hub = TestHub::with("[limits]\nbytes_per_second = 1000\n", &[]);
     let client = hub.client();
     let long = "x".repeat(9_000);
-    let statuses: Vec<_> = (0..60)
+    let answers: Vec<_> = (0..60)
         .map(|number| {
             let plan = format!("@dev>req:plan{{goal:{long}}}");
-            let answer = match number % 3 {
+            match number % 3 {
                 0 => client.post_frame(&frame(&plan, &format!("abc1{number:08}"), 1, "sid:lunch")),
                 1 => client.mcp("/mcp/lunch/dev", None, &long, &json!({})),
                 _ => client.a2a("/a2a/lunch/dev", &long, &json!({})),
-            };
-            answer.status
+            }
         })
         .collect();
     // The hub accepts a request that is larger than the whole limit only once, and this request uses up the limit.
-    assert_ne!(statuses[0], 429, "{statuses:?}");
-    let many = statuses.iter().filter(|status| **status == 429);
-    assert!(many.count() > 10, "{statuses:?}");
+    assert_ne!(answers[0].status, 429, "{:?}", answers[0]);
+    let many = answers.iter().filter(|answer| answer.status == 429);
+    assert!(many.clone().count() > 10);
+    for refused in many {
+        assert!(refused.body.contains("fewer_bytes_a_second"), "{refused:?}");
+    }
 }
 
 #[test]
@@ -95,6 +97,27 @@ fn a_request_for_mcp_or_a2a_has_a_bound() {
     );
     assert_eq!(client.a2a("/a2a/lunch/dev", &long, &json!({})).status, 413);
     assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+}
+
+#[test]
+fn the_settings_raise_the_bound_of_a_request_for_mcp_and_a2a() {
+    let hub = TestHub::with("[limits]\nrequest = 4_000_000\n", &[]);
+    let client = hub.client();
+    let cook = frame("@cook>sync:note{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let long = "x".repeat(3_000_000);
+    let session = client.begin("/mcp/lunch/model");
+    let call = json!({ "name": "accp_send", "arguments": {
+        "intent": "req", "operation": "plan", "params": { "goal": long },
+    } });
+    let sent = client.mcp("/mcp/lunch/model", Some(&session), "tools/call", &call);
+    assert_eq!(sent.status, 200, "{sent:?}");
+    assert!(sent.body.contains("Sent as p"), "{sent:?}");
+    let mut told = message("m", &long);
+    told["configuration"] = json!({ "returnImmediately": true });
+    let sent = client.a2a("/a2a/lunch/dev", "SendMessage", &told);
+    assert_eq!(sent.status, 200);
+    assert!(sent.body.contains("TASK_STATE_SUBMITTED"));
 }
 
 #[test]

@@ -301,3 +301,29 @@ fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
     let said = hub.a2a("/a2a/lunch/the%20hub", "SendMessage", &told("m", "hello"));
     assert_eq!(said.status, 400, "{said:?}");
 }
+
+#[test]
+fn another_address_or_method_is_refused_with_those_that_there_are() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    for (method, path, status, allow) in [
+        ("GET", "", 405, Some("POST")),
+        ("DELETE", "", 405, Some("POST")),
+        (
+            "POST",
+            "/.well-known/agent-card.json",
+            405,
+            Some("GET,HEAD"),
+        ),
+        ("GET", "/.well-known/agent.json", 404, None),
+    ] {
+        let refused = client.ask(method, &format!("/a2a/lunch/dev{path}"), &[], "");
+        assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
+        assert_eq!(refused.header("allow"), allow, "{method} {path}");
+        let expected = "GET of .well-known/agent-card.json below it";
+        assert!(
+            refused.body.contains(expected),
+            "{method} {path}: {refused:?}"
+        );
+    }
+}

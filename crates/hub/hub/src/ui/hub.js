@@ -75,8 +75,16 @@ function login(why) {
 function reason(text) {
   const said = /[{|]msg:((?:[^|}\\]|\\.)*)/.exec(text);
   if (!said) return text.slice(0, 200);
-  const plain = said[1].replaceAll('_', ' ').replace(/\\(.)/g, '$1');
-  return plain.replace(/%([0-9A-Fa-f]{2})/g, (_, code) => String.fromCharCode(parseInt(code, 16)));
+  // A frame has `_` for a space, `__` for `_`, `%XX` for the bytes of other characters, and a backslash before a delimiter.
+  return said[1].replace(/__?|\\(.)|(?:%[0-9A-Fa-f]{2})+/gs, (part, delimiter) => {
+    if (delimiter) return delimiter;
+    if (part[0] === '_') return part === '__' ? '_' : ' ';
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  });
 }
 
 async function ask(path, options = {}) {
@@ -95,7 +103,7 @@ async function ask(path, options = {}) {
 
 const of = (name, rest) => `/${encodeURIComponent(name)}/${rest}`;
 
-// Reads a body line by line, and gives all lines that are there at a time.
+// Reads a body line by line, and gives all lines that are there at a time. A line with an error ends the body: the hub says there why the rest is missing.
 async function* lines(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -104,6 +112,10 @@ async function* lines(body) {
     if (done) return;
     const parts = (rest + value).split('\n');
     rest = parts.pop();
-    if (parts.length) yield parts.map((line) => JSON.parse(line));
+    const entries = parts.map((line) => JSON.parse(line));
+    const end = entries.findIndex(({ error }) => error);
+    const good = end < 0 ? entries : entries.slice(0, end);
+    if (good.length) yield good;
+    if (end >= 0) throw new Error(entries[end].error.expected);
   }
 }
