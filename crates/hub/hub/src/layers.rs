@@ -171,6 +171,7 @@ async fn taken(
     request: Request,
 ) -> Result<Request, Refused> {
     let (parts, body) = request.into_parts();
+    let mut caller = caller.clone();
     let body = if is_safe(&parts.method) {
         Body::empty()
     } else {
@@ -184,6 +185,8 @@ async fn taken(
         let body = frames.whole(Vec::new()).await?;
         // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
+        // A service keeps the request until it has answered it.
+        caller = caller.with_body(body.len())?;
         Body::from(body)
     };
     let mut request = Request::new(body);
@@ -192,7 +195,7 @@ async fn taken(
     *request.headers_mut() = parts.headers;
     let principal = Principal::new(caller.session(), caller.speaker()?);
     let mut extensions = Extensions::new();
-    extensions.insert(principal.metered(Arc::new(caller.clone())));
+    extensions.insert(principal.metered(Arc::new(caller)));
     *request.extensions_mut() = extensions;
     Ok(request)
 }
