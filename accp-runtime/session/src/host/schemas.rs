@@ -59,8 +59,8 @@ impl Host {
     /// fetch it.
     ///
     /// # Errors
-    /// All mistakes in the schema, including a clash with a registered schema; then nothing has
-    /// changed.
+    /// All mistakes in the schema, including a clash with a registered schema, or that all schemas together are too
+    /// large; then nothing has changed.
     pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
         let mut registry = (*self.side.options.registry).clone();
         registry.register(schema)?;
