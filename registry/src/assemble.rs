@@ -14,7 +14,7 @@ use crate::json::{Places, child};
 use crate::jsonc;
 use crate::model::{ERROR, ERRORS, Field, FrameSpec, Registry, Schema};
 use crate::nearest::nearest;
-use crate::problem::{Position, Problem, Problems};
+use crate::problem::{Position, Positions, Problem, Problems};
 use crate::protocol::Protocol;
 use crate::read;
 use crate::reader::suggest;
@@ -103,13 +103,24 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Adds the place in this document to a problem.
-    pub(crate) fn place(&self, mut problem: Problem) -> Problem {
-        problem.file = self.file.map(ToOwned::to_owned);
-        let place =
-            |(text, places): &(&str, Places)| Position::of(text, places.find(&problem.pointer));
-        problem.position = self.text.as_ref().map(place);
-        problem
+    /// Adds their places in this document to problems, and sorts the problems by these places.
+    pub(crate) fn place(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        let find = |problem: &Problem| {
+            let text = self.text.as_ref();
+            text.map_or(0, |(_, places)| places.find(&problem.pointer))
+        };
+        let found = problems
+            .into_iter()
+            .map(|problem| (find(&problem), problem));
+        let mut found: Vec<(usize, Problem)> = found.collect();
+        found.sort_by_key(|(at, _)| *at);
+        let mut positions = self.text.as_ref().map(|(text, _)| Positions::of(text));
+        let placed = found.into_iter().map(|(at, mut problem)| {
+            problem.file = self.file.map(ToOwned::to_owned);
+            problem.position = positions.as_mut().map(|positions| positions.find(at));
+            problem
+        });
+        placed.collect()
     }
 }
 
@@ -164,16 +175,14 @@ pub(crate) fn assemble(
     if assembly.problems.is_empty() {
         return Ok(registry);
     }
-    let mut problems = assembly.problems;
+    let mut of_each: Vec<Vec<Problem>> = sources.iter().map(|_| Vec::new()).collect();
+    for (index, problem) in assembly.problems {
+        of_each[index].push(problem);
+    }
     // The problems of each text are sorted, so that a reader can mend them from top to bottom.
-    let mut placed: Vec<(usize, Problem)> = problems
-        .drain(..)
-        .map(|(index, problem)| (index, sources[index].place(problem)))
-        .collect();
-    placed.sort_by_key(|(index, problem)| (*index, problem.position));
-    Err(Problems::new(
-        placed.into_iter().map(|(_, problem)| problem).collect(),
-    ))
+    let placed = sources.iter().zip(of_each);
+    let placed = placed.flat_map(|(source, problems)| source.place(problems));
+    Err(Problems::new(placed.collect()))
 }
 
 /// The state while the documents are put together.

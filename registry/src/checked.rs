@@ -48,7 +48,5 @@ pub fn document<T>(
     if problems.is_empty() {
         return Ok(found);
     }
-    let mut problems: Vec<Problem> = problems.into_iter().map(|p| source.place(p)).collect();
-    problems.sort_by_key(|problem| problem.position);
-    Err(Problems::new(problems))
+    Err(Problems::new(source.place(problems)))
 }

@@ -52,7 +52,12 @@ impl Places {
         if self.offsets.insert(pointer.to_owned(), member.at).is_some() {
             self.duplicates.push(pointer.to_owned());
             let below = child(pointer, "");
-            self.offsets.retain(|other, _| !other.starts_with(&below));
+            let parts = self.offsets.range(below.clone()..);
+            let parts = parts.take_while(|(other, _)| other.starts_with(&below));
+            let parts: Vec<String> = parts.map(|(other, _)| other.clone()).collect();
+            for part in parts {
+                self.offsets.remove(&part);
+            }
         }
         let parts = match member.raw.as_bytes().first() {
             Some(b'{') => members(text, member.raw),

@@ -142,23 +142,41 @@ impl Registry {
     /// this schema with other `to`, `rules`, `keep` or aliases: the hash does not cover these, so the sides of a
     /// session could not see the change. After an error, the registry is unchanged.
     pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
-        if let Some(other) = self.schema_by_name(&schema.name)
-            && other.means_the_same(&schema)
-            && !other.acts_the_same(&schema)
-        {
+        self.register_schemas(vec![schema])
+    }
+
+    /// Adds the schemas of another registry, as [`Registry::register`] adds one. The version of this registry stays,
+    /// and the tokenizer of the other registry does not count.
+    ///
+    /// # Errors
+    /// As [`Registry::register`], for each of the schemas. After an error, the registry is unchanged.
+    pub fn register_all(&mut self, schemas: Self) -> Result<(), Problems> {
+        self.register_schemas(schemas.schemas.into_value())
+    }
+
+    fn register_schemas(&mut self, schemas: Vec<Schema>) -> Result<(), Problems> {
+        let changed = |schema: &&Schema| {
+            let other = self.schema_by_name(&schema.name);
+            other.is_some_and(|other| other.means_the_same(schema) && !other.acts_the_same(schema))
+        };
+        let problems = schemas.iter().filter(changed).map(|schema| {
             let message = format!(
                 "the schema `{}` is already registered, with other `to`, `rules`, `keep` or aliases",
                 schema.name
             );
             let problem = Problem::new(child("/schemas", &schema.name), message);
             let cure = "start the host of the session with this registry, or give the schema another name and code";
-            return Err(Problems::new(vec![problem.cure(cure)]));
+            problem.cure(cure)
+        });
+        let problems: Vec<_> = problems.collect();
+        if !problems.is_empty() {
+            return Err(Problems::new(problems));
         }
         self.merge(Self {
             version: self.version,
             tokenizer: None,
             protocol: self.protocol,
-            schemas: vec![schema].into(),
+            schemas: schemas.into(),
         })
     }
 

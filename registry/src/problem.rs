@@ -32,16 +32,56 @@ pub struct Position {
 impl Position {
     /// Returns the position of a byte in a text.
     pub(crate) fn of(text: &str, at: usize) -> Self {
-        let mut at = at.min(text.len());
-        while !text.is_char_boundary(at) {
+        let mut positions = Positions::of(text);
+        positions.find(at)
+    }
+
+    /// Returns the position behind a text that begins at this position.
+    fn behind(self, text: &str) -> Self {
+        let Some(end) = text.rfind('\n') else {
+            return Self {
+                line: self.line,
+                column: self.column + text.chars().count(),
+            };
+        };
+        Self {
+            line: self.line + text.matches('\n').count(),
+            column: text[end + 1..].chars().count() + 1,
+        }
+    }
+}
+
+/// The positions of bytes in a text. If the bytes come in order, each part of the text is read once.
+pub(crate) struct Positions<'t> {
+    text: &'t str,
+    /// The last byte that was found, and its position.
+    last: (usize, Position),
+}
+
+impl<'t> Positions<'t> {
+    const START: (usize, Position) = (0, Position { line: 1, column: 1 });
+
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            last: Self::START,
+        }
+    }
+
+    /// Returns the position of a byte.
+    pub(crate) fn find(&mut self, at: usize) -> Position {
+        let mut at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
             at -= 1;
         }
-        let before = &text[..at];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Self {
-            line: before.matches('\n').count() + 1,
-            column: before[start..].chars().count() + 1,
-        }
+        let (from, position) = if self.last.0 <= at {
+            self.last
+        } else {
+            Self::START
+        };
+        let position = position.behind(&self.text[from..at]);
+        self.last = (at, position);
+        position
     }
 }
 

@@ -91,6 +91,7 @@ impl Session {
                 | Input::Grant { .. }
                 | Input::Expire(_)
                 | Input::Register(_)
+                | Input::RegisterAll(_)
                 | Input::Phase
         ) {
             self.check_ready()?;
@@ -134,6 +135,7 @@ impl Session {
             (Role::Host(host), Input::Grant { session, key }) => host.grant(session, key, now),
             (Role::Host(host), Input::Expire(keys)) => host.expire(keys, now),
             (Role::Host(host), Input::Register(schema)) => host.register_schema(*schema, now)?,
+            (Role::Host(host), Input::RegisterAll(schemas)) => host.register_all(*schemas, now)?,
             (Role::Host(host), Input::Phase) => {
                 let checkpoint = host.phase_boundary(now);
                 return Ok(Answer::Checkpoint(checkpoint.map(Box::new)));
@@ -155,7 +157,9 @@ impl Session {
             (Role::Member(_), Input::Leave(_)) => return Err(host_only("remove a member")),
             (Role::Member(_), Input::Grant { .. }) => return Err(host_only("grant a key")),
             (Role::Member(_), Input::Expire(_)) => return Err(host_only("let bytes expire")),
-            (Role::Member(_), Input::Register(_)) => return Err(host_only("register a schema")),
+            (Role::Member(_), Input::Register(_) | Input::RegisterAll(_)) => {
+                return Err(host_only("register a schema"));
+            }
             (Role::Member(_), Input::Phase) => return Err(host_only("take a checkpoint")),
             (Role::Member(_), Input::Summary { .. }) => return Err(host_only("take a summary")),
             (Role::Member(_), Input::Hooks(_)) => return Err(host_only("set checkpoint hooks")),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_registry::{Hash, Problems, Schema};
+use accp_registry::{Hash, Problem, Problems, Schema};
 
 use super::Host;
 use crate::interface::event::Event;
@@ -59,11 +59,33 @@ impl Host {
     /// fetch it.
     ///
     /// # Errors
-    /// All mistakes in the schema, including a clash with a registered schema; then nothing has
-    /// changed.
+    /// All mistakes in the schema, including a clash with a registered schema, or that all schemas together are too
+    /// large; then nothing has changed.
     pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
         let mut registry = (*self.side.options.registry).clone();
         registry.register(schema)?;
+        self.take_registered(registry, now)
+    }
+
+    /// Registers all of these schemas at once, or none. So the store keeps one registry for all of them, and the log
+    /// has one entry.
+    ///
+    /// # Errors
+    /// As [`Host::register_schema`].
+    pub(crate) fn register_all(&mut self, schemas: Registry, now: Time) -> Result<(), Problems> {
+        let mut registry = (*self.side.options.registry).clone();
+        registry.register_all(schemas)?;
+        self.take_registered(registry, now)
+    }
+
+    /// Puts a registry in force that has more schemas, unless they take so many bytes that no member could fetch them.
+    fn take_registered(&mut self, registry: Registry, now: Time) -> Result<(), Problems> {
+        if registry.hash() != self.side.schemas
+            && let Err(why) = inline::check_size(&registry)
+        {
+            let cure = "register fewer schemas, or shorten what their documents say";
+            return Err(Problem::new("/schemas", why).cure(cure).into());
+        }
         self.side.set_registry(registry);
         self.announce_schemas(now);
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use accp_context::{Checkpoint, CheckpointHooks};
-use accp_frame::{AgentId, Value};
+use accp_frame::{AgentId, Registry, Value};
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
 use crate::interface::outbound::{Outbound, SendError};
@@ -116,6 +116,9 @@ pub enum Input<'a> {
     /// Host: a schema is registered while the session runs (`RegisterSchema`, draft section
     /// 7.1). Members fetch it.
     Register(Box<Schema>),
+    /// Host: the schemas of a registry are registered while the session runs, all of them at once or none. Members fetch
+    /// them.
+    RegisterAll(Box<Registry>),
     /// Host, after [`Event::RolledBack`](crate::Event::RolledBack): take the lost entries from the member that has
     /// them. [`Event::Recovered`](crate::Event::Recovered) or [`Event::NotRecovered`](crate::Event::NotRecovered)
     /// reports the outcome.

@@ -127,11 +127,20 @@ fn schema_of(change: &Change) -> Option<&str> {
 pub(crate) fn merged(own: &Registry, theirs: Registry) -> Result<Registry, String> {
     let mut all = own.clone();
     all.merge(theirs).map_err(|problems| problems.to_string())?;
-    if all.to_json().to_string().len() > Delta::MAX_BYTES {
-        let most = Delta::MAX_BYTES;
+    check_size(&all)?;
+    Ok(all)
+}
+
+/// Checks that peers can fetch the schemas of a registry.
+///
+/// # Errors
+/// How many bytes they may take together.
+pub(crate) fn check_size(registry: &Registry) -> Result<(), String> {
+    let most = Delta::MAX_BYTES;
+    if registry.to_json().to_string().len() > most {
         return Err(format!("the schemas together take more than {most} bytes"));
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Returns a checkpoint as a param of `sync:state`.

@@ -2,6 +2,7 @@
 
 mod client;
 mod ends;
+mod growth;
 mod limits;
 mod models;
 mod stored;

@@ -1,5 +1,7 @@
 //! Tests of `accp registry`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::cli::{Folder, accp};
@@ -41,6 +43,18 @@ fn lint_shows_every_mistake_with_place_and_cure() {
 }
 
 /// For a registry that is not UTF-8, every command that reads a registry names the byte and the cure.
+#[test]
+fn many_mistakes_in_one_line_are_told_in_time() {
+    let keys = vec!["\"schemas\":{}"; 120_000].join(",");
+    let folder = Folder::with(&[("many.json", &format!("{{{keys}}}"))]);
+    let since = Instant::now();
+    let run = folder.run("registry lint many.json", "");
+    run.code_is(1);
+    let (took, most) = (since.elapsed(), Duration::from_secs(20));
+    assert!(took < most, "{took:?}");
+    assert!(run.stdout.starts_with("many.json:1:1559989 at /schemas: "));
+}
+
 #[test]
 fn a_registry_that_is_not_utf_8() {
     let folder = Folder::with(&[]);

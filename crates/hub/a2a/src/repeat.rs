@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use a2a::A2AError;
+use sha2::{Digest as _, Sha256};
 
 use crate::fault;
 use crate::task::TaskRecord;
@@ -12,8 +13,8 @@ const KEPT: usize = 256;
 
 /// A message that a client has sent into an existing task.
 pub(crate) struct SentMessage {
-    /// The id that the client has given to the message.
-    id: String,
+    /// The SHA-256 of the id that the client has given to the message. The id itself may be as long as a request.
+    id: [u8; 32],
     /// The name that follows from the id and the content of the message.
     name: String,
     /// The task as it was before the frames of this message.
@@ -40,6 +41,7 @@ impl SentMessages {
     ) -> Result<&mut SentMessage, A2AError> {
         // A message whose first frame was refused may come again in another form.
         self.0.retain(|message| message.sent > 0);
+        let id: [u8; 32] = Sha256::digest(id.as_bytes()).into();
         let same = |message: &SentMessage| message.before.id == task.id && message.id == id;
         let at = if let Some(at) = self.0.iter().position(same) {
             at
@@ -48,7 +50,7 @@ impl SentMessages {
                 self.0.pop_front();
             }
             self.0.push_back(SentMessage {
-                id: id.to_owned(),
+                id,
                 name: name.to_owned(),
                 before: task.clone(),
                 sent: 0,

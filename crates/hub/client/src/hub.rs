@@ -328,7 +328,8 @@ impl Hub {
     /// force already stay as they are.
     ///
     /// # Errors
-    /// [`Error::Input`] with the problems when one of them clashes with a schema in force, [`Error::Ended`].
+    /// [`Error::Input`] with the problems when one of them clashes with a schema in force, or when all schemas together
+    /// take so many bytes that no member could fetch them; [`Error::Ended`].
     ///
     /// ```
     /// # use accp_client::Hub;

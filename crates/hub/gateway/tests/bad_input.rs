@@ -1,10 +1,13 @@
 //! Tests of clients that send too much, or nonsense. They get the answer that the provider would give.
 
+use std::time::Duration;
+
 use accp_gateway::{Config, Policy};
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
+use tokio::time::timeout;
 
 use crate::conversation::{Bench, builder, messages, request};
 
@@ -33,6 +36,31 @@ async fn a_body_of_32_megabytes_passes_whole() {
     );
     let answer = bench.post("/v1/messages", "k1", deep).await;
     assert_eq!(answer.status(), 400);
+    drop(bench.stop().await);
+}
+
+#[tokio::test]
+async fn results_with_brackets_without_end_hold_nothing_up() {
+    let mut bench = Bench::start(Policy::Append).await;
+    // A page that a tool has read may be written by anybody.
+    let pages = [
+        format!("{}{}", "[".repeat(30_000), "]".repeat(30_000)),
+        "[\n".repeat(100_000),
+        "x [ ".repeat(200_000),
+    ];
+    for (at, page) in pages.into_iter().enumerate() {
+        let mut list = messages(1);
+        for message in &mut list {
+            if let Some(content) = message.pointer_mut("/content/0/content") {
+                *content = json!(page);
+            }
+        }
+        let body = request(list).to_string();
+        assert!(body.len() > page.len(), "the page stands in the request");
+        let sent = bench.post("/v1/messages", "k1", body);
+        let answer = timeout(Duration::from_secs(20), sent).await;
+        assert_eq!(answer.expect("an answer in time").status(), 200, "{at}");
+    }
     drop(bench.stop().await);
 }
 

@@ -160,7 +160,8 @@ impl Refused {
 
     pub(crate) fn too_many_bytes() -> Self {
         Self {
-            expected: "fewer bytes of bodies on their way at a time".to_owned(),
+            expected: "fewer bytes of bodies at a time, of those on their way and of calls without an answer"
+                .to_owned(),
             ..Self::too_many()
         }
     }

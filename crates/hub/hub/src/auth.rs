@@ -26,9 +26,12 @@ use crate::metrics::add;
 use crate::query::Parameters;
 use crate::rates::Reservation;
 use crate::spans;
+use crate::tokens::Tokens;
 
 /// How long the hub waits before it asks an access service again that did not answer.
 const ASKS_AGAIN: Duration = Duration::from_secs(1);
+/// The longest name of an agent that stands in a key of the rates. A longer name counts by its digest.
+const LONGEST_KEY: usize = 128;
 
 /// A requester, identified by its token.
 #[derive(Clone)]
@@ -55,7 +58,7 @@ impl Authenticated {
         let token = bearer(headers).map(Arc::from);
         let seen = *app.revision.borrow();
         let identity = app.access.identify(token.as_deref()).await?;
-        let digest = |token: &Arc<str>| crate::tokens::Tokens::digest(token);
+        let digest = |token: &Arc<str>| Tokens::digest(token);
         let key: Arc<str> = token.as_ref().map(digest).unwrap_or_default().into();
         let open = if app.access.is_open() {
             None
@@ -174,7 +177,8 @@ impl Authenticated {
             requester: self.clone(),
             session: session.into(),
             agent: agent.map(Arc::from),
-            key: format!("{session}/{}", agent.unwrap_or_default()).into(),
+            key: key(session, agent.unwrap_or_default()),
+            _body: None,
         })
     }
 
@@ -269,6 +273,18 @@ pub(crate) struct Authorized {
     agent: Option<Arc<str>>,
     /// The key under which the frames of the caller are counted. An agent of a session has one key for all protocols.
     key: Arc<str>,
+    /// The bytes of the request that the caller has made, as long as something works on it.
+    _body: Option<Arc<Reservation>>,
+}
+
+/// Returns the key under which the frames of an agent are counted. The rates keep keys after their requests, and the
+/// name of an agent may be as long as a frame.
+fn key(session: &str, agent: &str) -> Arc<str> {
+    if agent.len() <= LONGEST_KEY {
+        format!("{session}/{agent}").into()
+    } else {
+        format!("{session}/#{}", Tokens::digest(agent)).into()
+    }
 }
 
 impl Authorized {
@@ -291,6 +307,19 @@ impl Authorized {
             return Err(Refused::client(&accp_client::Error::Input(host)));
         }
         Ok(agent)
+    }
+
+    /// Returns the caller with a reservation for the bytes of its request. The reservation ends when the last thing
+    /// has ended that works on the request.
+    pub(crate) fn with_body(&self, bytes: usize) -> Result<Self, Refused> {
+        let mut body = self.body_quota();
+        if !body.hold(bytes) {
+            return Err(Refused::too_many_bytes());
+        }
+        Ok(Self {
+            _body: Some(Arc::new(body)),
+            ..self.clone()
+        })
     }
 
     /// Returns whether the token of the caller names its agent. Otherwise the caller may be any agent.
@@ -359,6 +388,7 @@ impl Meter for Authorized {
         };
         Some(Arc::new(Self {
             requester,
+            _body: None,
             ..self.clone()
         }))
     }

@@ -121,8 +121,8 @@ pub struct Limits {
     pub bytes_per_second: u32,
     /// Bytes of a request for MCP or A2A: 1 MiB. A longer one is refused with 413.
     pub request: usize,
-    /// Bytes that one token may have on their way to the hub at a time, in the bodies of requests: 64 MiB. The
-    /// request whose body would need more is refused with 429.
+    /// Bytes of bodies that one token may have at a time, on their way to the hub, or in requests for MCP and A2A that
+    /// have no answer yet: 64 MiB. The request whose body would need more is refused with 429.
     pub bodies: usize,
     /// Requests and sockets that one token may have open at a time: 1,000. One more is refused with 429.
     pub requests: usize,

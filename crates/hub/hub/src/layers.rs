@@ -179,6 +179,7 @@ async fn taken(
 ) -> Result<Request, Refused> {
     let (parts, body) = request.into_parts();
     let mut call = None;
+    let mut caller = caller.clone();
     let body = if is_safe(&parts.method) {
         Body::empty()
     } else {
@@ -193,6 +194,8 @@ async fn taken(
         // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
         call = CallId::read(&body);
+        // A service keeps the request until it has answered it.
+        caller = caller.with_body(body.len())?;
         Body::from(body)
     };
     let mut request = Request::new(body);
@@ -201,7 +204,7 @@ async fn taken(
     *request.headers_mut() = parts.headers;
     let principal = Principal::new(caller.session(), caller.speaker()?);
     let mut extensions = Extensions::new();
-    extensions.insert(principal.metered(Arc::new(caller.clone())));
+    extensions.insert(principal.metered(Arc::new(caller)));
     if let Some(call) = call {
         extensions.insert(call);
     }

@@ -15,6 +15,8 @@ use tokio::io::{
 };
 
 const METHOD: &str = "initialize";
+/// The most bytes of `initialize`. A session of MCP keeps what the client says there of itself.
+const MOST: usize = 32 * 1024;
 
 /// The kind of a request, by its body.
 pub(crate) enum Kind {
@@ -45,6 +47,12 @@ pub(crate) fn kind(body: &[u8]) -> Kind {
     }
     if id.is_none() {
         return invalid("`id` of initialize is missing, or is neither a string nor a whole number");
+    }
+    if body.len() > MOST {
+        return invalid(&format!(
+            "initialize has {} bytes; expected at most {MOST}",
+            body.len()
+        ));
     }
     match check(request.get("params")) {
         Ok(()) => Kind::Begins,

@@ -160,27 +160,15 @@ impl Side {
     ) -> Result<(), DriverError> {
         let session = self.driver.session_mut()?;
         let held = Arc::clone(&session.options().registry);
-        let mut all = Registry::clone(&held);
-        let mut problems = all.merge(schemas.clone()).err();
-        for schema in schemas.schemas() {
-            let other = held.schema(&schema.code);
-            if problems.is_none() && other.is_some_and(|other| other != schema) {
-                problems = all.register(schema.clone()).err();
-            }
-        }
-        if let Some(problems) = problems {
+        // The session does not compare the tokenizers.
+        if let Err(problems) = Registry::clone(&held).merge(schemas.clone()) {
             let _ = done.send(Err(Error::Input(InputError::Schema(problems))));
             return Ok(());
         }
-        for schema in schemas.schemas() {
-            if held.schema(&schema.code) == Some(schema) {
-                continue;
-            }
-            let register = Input::Register(Box::new(schema.clone()));
-            if let Err(error) = session.handle(register, now()) {
-                let _ = done.send(Err(Error::Input(error)));
-                return Ok(());
-            }
+        let register = Input::RegisterAll(Box::new(schemas.clone()));
+        if let Err(error) = session.handle(register, now()) {
+            let _ = done.send(Err(Error::Input(error)));
+            return Ok(());
         }
         let tell = move |kept: Result<(), Error>| drop(done.send(kept));
         self.durable.push(Box::new(tell));

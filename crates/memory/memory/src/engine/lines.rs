@@ -7,6 +7,9 @@ use crate::raw::compact;
 
 /// The most bytes of a line.
 const WIDE: usize = 400;
+/// The most spaces before a line of JSON. Without a bound, the spaces before deep values would take the square of the
+/// bytes of the text.
+const DEEP: usize = 32;
 
 /// Returns a text with its long lines split; `None` unless most of the text is in long lines. JSON is split between
 /// members and items, and its texts behind each `\n`. Other lines are split between words. Only white space between
@@ -88,7 +91,7 @@ fn laid_out(json: &str) -> String {
 
 fn begin_line(out: &mut String, depth: usize) {
     out.push('\n');
-    out.extend(std::iter::repeat_n(' ', depth));
+    out.extend(std::iter::repeat_n(' ', depth.min(DEEP)));
 }
 
 /// Writes a string of JSON with a break behind each line feed in it.
@@ -205,6 +208,18 @@ mod tests {
             None
         );
         assert_eq!(lined(""), None);
+    }
+
+    #[test]
+    fn deep_json_takes_room_that_grows_with_the_text() {
+        let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+        let shown = lined(&deep).unwrap();
+        assert!(
+            shown.len() < deep.len() * (DEEP + 2),
+            "{} bytes",
+            shown.len()
+        );
+        assert!(shown.replace(['\n', ' '], "") == deep);
     }
 
     fn any_json() -> impl Strategy<Value = Json> {

@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Error};
 
 /// A value with fewer bytes than this counts as part of the words around it.
 const SHORT: usize = 40;
+/// The search reads at most this many times the bytes of the text. Brackets that never close, and values inside
+/// values that stand in words, would be read once for each place where a value could begin.
+const EFFORT: usize = 32;
 
 /// Returns the place of the JSON in a result: an object or an array. The JSON is the whole text, or else the longest
 /// value that stands apart from the words around it. On its line, such a value has nothing before it, or words that
@@ -14,17 +18,27 @@ const SHORT: usize = 40;
 pub(super) fn value(text: &str) -> Option<Range<usize>> {
     let trimmed = text.trim();
     let start = text.len() - text.trim_start().len();
-    if trimmed.starts_with(['{', '[']) && length(trimmed) == Some(trimmed.len()) {
+    let mut effort = text.len().saturating_mul(EFFORT);
+    if trimmed.starts_with(['{', '[']) && length(trimmed, &mut effort) == Some(trimmed.len()) {
         return Some(start..start + trimmed.len());
     }
     let mut longest: Option<Range<usize>> = None;
     let mut from = 0;
+    // The beginning of the line of the last bracket, and the place up to which line breaks were looked for.
+    let (mut line, mut seen) = (0, 0);
     while let Some(at) = text[from..].find(['{', '[']).map(|at| from + at) {
         from = at + 1;
-        if !begins(&text[..at]) {
+        if let Some(end) = text[seen..at].rfind('\n') {
+            line = seen + end + 1;
+        }
+        seen = at;
+        if !begins(&text[line..at]) {
             continue;
         }
-        let Some(length) = length(&text[at..]) else {
+        if effort == 0 {
+            break;
+        }
+        let Some(length) = length(&text[at..], &mut effort) else {
             continue;
         };
         let end = at + length;
@@ -39,18 +53,29 @@ pub(super) fn value(text: &str) -> Option<Range<usize>> {
     longest
 }
 
-/// Returns the bytes of the value that a text begins with.
-fn length(text: &str) -> Option<usize> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    values.next()?.ok()?;
-    Some(values.byte_offset())
+/// Returns the bytes of the value that a text begins with. Takes the bytes that it reads from `effort`.
+fn length(text: &str, effort: &mut usize) -> Option<usize> {
+    let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let error = values.next()?.err();
+    let read = match &error {
+        Some(error) => place(text, error),
+        None => values.byte_offset(),
+    };
+    *effort = effort.saturating_sub(read);
+    error.is_none().then_some(read)
 }
 
-/// Returns whether a value may begin behind a text.
+/// Returns how many bytes of a text were read before an error.
+fn place(text: &str, error: &Error) -> usize {
+    let lines = text.split_inclusive('\n');
+    let before = lines.take(error.line().saturating_sub(1)).map(str::len);
+    before.sum::<usize>() + error.column()
+}
+
+/// Returns whether a value may begin behind the part of its line that stands before it.
 fn begins(before: &str) -> bool {
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let line = line.trim_end_matches([' ', '\t']);
-    line.is_empty() || line.ends_with(['>', ':'])
+    let before = before.trim_end_matches([' ', '\t']);
+    before.is_empty() || before.ends_with(['>', ':'])
 }
 
 /// Returns whether a value may end before a text.
@@ -107,5 +132,18 @@ mod tests {
         ] {
             assert_eq!(value(&text), None, "{text:.40}");
         }
+    }
+
+    #[test]
+    fn the_search_takes_time_that_grows_with_the_text() {
+        // Each of these texts would be read again from hundreds of thousands of places.
+        for text in ["[\n", "{\"a\":\n", "x [ ", "[{"] {
+            assert_eq!(value(&text.repeat(300_000)), None, "{text}");
+        }
+        let inside = format!("{}{}", "[\n".repeat(100_000), "],\n".repeat(100_000));
+        assert_eq!(value(&inside), None);
+        // What stands before a value does not hide it.
+        let before = "[INFO] one more line\n".repeat(100_000);
+        stands(&before, "\n");
     }
 }
