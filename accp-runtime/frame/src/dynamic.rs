@@ -67,7 +67,7 @@ pub(crate) fn read<'a>(
                 at,
                 params: &[],
             };
-            record.complete(fields, held, registry).map(Value::Map)
+            record.complete(fields, &held, registry).map(Value::Map)
         }
         _ => match r.token()? {
             Token::Null => Ok(Value::Null),

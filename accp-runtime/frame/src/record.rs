@@ -74,7 +74,7 @@ impl Record<'_> {
     pub(crate) fn complete<'a>(
         &self,
         mut map: Map<'a>,
-        held: Held,
+        held: &Held,
         registry: &Registry,
     ) -> Result<Map<'a>, DecodeError> {
         let Self {
