@@ -185,6 +185,15 @@ impl Sessions {
         Ok(self.creates && !self.has_begun(session).await?)
     }
 
+    /// Refuses a session that has not begun, and that cannot begin because of its name.
+    pub(crate) async fn check_name(&self, session: &str) -> Result<(), Refused> {
+        // No address leads to such a session: clients of HTTP resolve these parts of a path.
+        if matches!(session, "." | "..") && !self.has_begun(session).await? {
+            return Err(Refused::invalid(LOST_NAMES));
+        }
+        Ok(())
+    }
+
     /// Judges the frame with which an agent would begin a session, and begins nothing. `frame` makes the frame, and gets
     /// the registry of the hub. Returns the refusal if the session would refuse the frame.
     pub(crate) fn refusal_of_first<'f>(
@@ -363,10 +372,7 @@ impl Sessions {
         if !self.is_stored(session).await? {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
-            if matches!(session, "." | "..") {
-                // No address leads to such a session: clients of HTTP resolve these parts of a path.
-                return Err(Refused::invalid(LOST_NAMES));
-            }
+            self.check_name(session).await?;
             let taken = self.begins.try_take(by, 1.0);
             taken.map_err(Refused::too_many_sessions)?;
         }
