@@ -4,6 +4,7 @@ mod client;
 mod ends;
 mod limits;
 mod models;
+mod names;
 mod stored;
 mod tasks;
 

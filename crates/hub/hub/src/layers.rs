@@ -149,7 +149,10 @@ async fn admit(
         return denied(&app, &Denied::Token.into());
     };
     let entered = match requester.enter(session, Some(agent)) {
-        Ok(caller) => app.sessions.check_name(session).await.map(|()| caller),
+        Ok(caller) => {
+            let checked = app.sessions.check_names(session, agent).await;
+            checked.map(|()| caller)
+        }
         Err(refused) => Err(refused),
     };
     match entered {

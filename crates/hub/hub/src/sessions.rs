@@ -185,13 +185,15 @@ impl Sessions {
         Ok(self.creates && !self.has_begun(session).await?)
     }
 
-    /// Refuses a session that has not begun, and that cannot begin because of its name.
-    pub(crate) async fn check_name(&self, session: &str) -> Result<(), Refused> {
-        // No address leads to such a session: clients of HTTP resolve these parts of a path.
-        if matches!(session, "." | "..") && !self.has_begun(session).await? {
-            return Err(Refused::invalid(LOST_NAMES));
+    /// Refuses a session that has not begun, and that this agent cannot begin because of a name.
+    pub(crate) async fn check_names(&self, session: &str, agent: &str) -> Result<(), Refused> {
+        if !self.may_begin(session).await? {
+            return Ok(());
         }
-        Ok(())
+        check_name(session)?;
+        // Without a frame, only the agent is judged.
+        let empty = |_: &Registry| Cow::Borrowed(b"".as_slice());
+        self.refusal_of_first(session, agent, empty).map(drop)
     }
 
     /// Judges the frame with which an agent would begin a session, and begins nothing. `frame` makes the frame, and gets
@@ -372,7 +374,7 @@ impl Sessions {
         if !self.is_stored(session).await? {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
-            self.check_name(session).await?;
+            check_name(session)?;
             let taken = self.begins.try_take(by, 1.0);
             taken.map_err(Refused::too_many_sessions)?;
         }
@@ -457,6 +459,14 @@ impl Sessions {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Slot>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Refuses to begin a session with a name to which no address leads: clients of HTTP resolve these parts of a path.
+fn check_name(session: &str) -> Result<(), Refused> {
+    if matches!(session, "." | "..") {
+        return Err(Refused::invalid(LOST_NAMES));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Sessions {

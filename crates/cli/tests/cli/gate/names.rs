@@ -1,0 +1,75 @@
+//! Tests of the names of sessions and of agents: every protocol refuses the same names, with the same code.
+
+use serde_json::{Value as Json, json};
+
+use super::client::{Answer, Client, message};
+use super::{TestHub, frame};
+
+/// Returns the params for an A2A message whose only part is a frame, and whose sender does not wait.
+fn told(text: &str) -> Json {
+    let mut told = message("m1", text);
+    told["configuration"] = json!({ "returnImmediately": true });
+    told["message"]["parts"][0]["mediaType"] = json!("application/accp");
+    told
+}
+
+/// Lets an agent say something in a session, by each protocol that has requests.
+fn says(client: &Client, session: &str, agent: &str) -> [Answer; 3] {
+    let request = format!("@{agent}>req:plan{{}}");
+    let posted = frame(&request, "abc101000001", 1, &format!("sid:{session}"));
+    [
+        client.post_frame(&posted),
+        client.initialize(&format!("/mcp/{session}/{agent}")),
+        client.a2a(
+            &format!("/a2a/{session}/{agent}"),
+            "SendMessage",
+            &told(&request),
+        ),
+    ]
+}
+
+#[test]
+fn a_session_that_no_address_names_is_refused_alike_at_all_doors() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    for refused in says(&client, ".", "dev") {
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.body.contains("code:E1001|"), "{refused:?}");
+        assert!(refused.body.contains("another_name_than"), "{refused:?}");
+    }
+    assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+}
+
+#[test]
+fn the_name_of_an_agent_has_a_bound_at_all_doors() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    let long = "a".repeat(129);
+    for refused in says(&client, "lunch", &long) {
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.body.contains("code:E1001|"), "{refused:?}");
+        assert!(refused.body.contains("|at:1|"), "{refused:?}");
+        assert!(
+            refused.body.contains("at_most_128_characters"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+    // A session that has begun refuses such an agent, too, and has room for the longest name.
+    let longest = "b".repeat(128);
+    let ping = frame("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
+    assert_eq!(client.post_frame(&ping).status, 200);
+    for refused in says(&client, "lunch", &long) {
+        assert!(refused.body.contains("E1001"), "{refused:?}");
+        assert!(refused.body.contains("128"), "{refused:?}");
+    }
+    for taken in says(&client, "lunch", &longest) {
+        assert_eq!(taken.status, 200, "{taken:?}");
+        assert!(!taken.body.contains("E1001"), "{taken:?}");
+    }
+    let state = client.get("/accp/v1/sessions/lunch/state").body;
+    assert!(
+        state.contains(&longest) && !state.contains(&long),
+        "{state}"
+    );
+}
