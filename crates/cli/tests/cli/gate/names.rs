@@ -73,3 +73,33 @@ fn the_name_of_an_agent_has_a_bound_at_all_doors() {
         "{state}"
     );
 }
+
+/// Nobody answers for a hub, so a request for it would wait for ever.
+#[test]
+fn a_request_for_the_hub_itself_is_refused_at_all_doors() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    let ping = frame("@dev>ping:link{}", "abc999000001", 0, "sid:lunch");
+    assert_eq!(client.post_frame(&ping).status, 200);
+    let posted = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch,to:hub");
+    let session = client.begin("/mcp/lunch/model");
+    let call = json!({ "name": "accp_ask", "arguments": {
+        "intent": "req", "operation": "plan", "params": {}, "to": "hub",
+    } });
+    for refused in [
+        client.post_frame(&posted),
+        client.a2a(
+            "/a2a/lunch/guest",
+            "SendMessage",
+            &told("@guest>req:plan{}[to:hub]"),
+        ),
+        client.mcp("/mcp/lunch/model", Some(&session), "tools/call", &call),
+    ] {
+        let said = refused.body.replace('_', " ");
+        assert!(said.contains("E2001"), "{refused:?}");
+        assert!(
+            said.contains("hub is the host of the session, which answers none"),
+            "{refused:?}"
+        );
+    }
+}
