@@ -137,6 +137,17 @@ impl Host {
         frame: &Scanned<'_>,
         now: Time,
     ) -> Option<Refusal> {
+        let judge = |host: &mut Self| host.judge_newcomer(member, frame, now);
+        self.as_newcomer(member, agent, judge).err()
+    }
+
+    /// Calls `judge` while the state shows an agent that has not joined as a member.
+    pub(super) fn as_newcomer<T>(
+        &mut self,
+        member: MemberId,
+        agent: &AgentId<'_>,
+        judge: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = self.side.state.members.get(member).cloned();
         let newcomer = Party {
             agents: vec![agent.to_string()],
@@ -146,13 +157,13 @@ impl Host {
             takes: before.as_ref().and_then(|party| party.takes.clone()),
         };
         self.side.state.members.insert(member, newcomer);
-        let judged = self.judge_newcomer(member, frame, now);
+        let judged = judge(self);
         // No entry of the log lets the agent in, so the state must not show it.
         match before {
             Some(party) => self.side.state.members.insert(member, party),
             None => self.side.state.members.remove(member),
         }
-        judged.err()
+        judged
     }
 
     /// Makes the checks for a frame of a member that is in the state, without accepting the frame.

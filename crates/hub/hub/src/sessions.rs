@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use accp_client::{Error, Hub};
 use accp_frame::{AgentId, Registry};
-use accp_session::{Cold, Options, Posted, Rules, Scope};
+use accp_session::{Cold, Options, Outbound, Posted, Rules, Scope};
 use accp_store::{Committer, HubFile, SideId, StoreError, Summary};
 use tokio::sync::OnceCell;
 
@@ -187,7 +187,8 @@ impl Sessions {
 
     /// Refuses a session that has not begun, and that this agent cannot begin because of a name.
     pub(crate) async fn check_names(&self, session: &str, agent: &str) -> Result<(), Refused> {
-        if !self.may_begin(session).await? {
+        // If the store fails, the request meets the error again, and reports it.
+        if !self.may_begin(session).await.unwrap_or_default() {
             return Ok(());
         }
         check_name(session)?;
@@ -220,6 +221,17 @@ impl Sessions {
         let (options, rules) = self.settings(session, is_plain);
         let checked = Hub::check_first_hello(options, rules, hello);
         checked.map_err(|error| Refused::client(&error))
+    }
+
+    /// Judges the frame with which an agent in this process would begin a session, and begins nothing.
+    pub(crate) fn check_first_frame(
+        &self,
+        session: &str,
+        agent: &str,
+        first: &Outbound<'_>,
+    ) -> Result<(), Error> {
+        let (options, rules) = self.settings(session, false);
+        Hub::check_first_frame(options, rules, agent, first)
     }
 
     /// Returns the address of the hub that runs a session of the store, if that is another hub.

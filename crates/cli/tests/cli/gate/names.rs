@@ -74,6 +74,40 @@ fn the_name_of_an_agent_has_a_bound_at_all_doors() {
     );
 }
 
+/// Otherwise requests could wait for an agent that has never said anything.
+#[test]
+fn a_first_message_that_is_refused_lets_nobody_in_and_begins_no_session() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    let sends = |agent: &str, text: &str| {
+        let path = format!("/a2a/lunch/{agent}");
+        client.a2a(&path, "SendMessage", &told(text))
+    };
+    let refused = [
+        ("@dev>req:plan{}", "none that has joined does"),
+        ("@dev>req:plan{}[to:nobody]", "nobody has not"),
+        ("@dev>req:plan{goal:$p9}", "E2001"),
+    ];
+    for (text, why) in refused {
+        let said = sends("dev", text);
+        assert!(said.body.contains(why), "{said:?}");
+        assert!(said.body.contains("message.parts[0]"), "{said:?}");
+        assert_eq!(client.get("/accp/v1/sessions").body, "[]", "{text}");
+    }
+    let begun = sends("first", "@first>req:plan{}[to:~]");
+    assert!(begun.body.contains("\"task\""), "{begun:?}");
+    let state = || client.get("/accp/v1/sessions/lunch/state").body;
+    for (text, why) in refused.into_iter().skip(1) {
+        let said = sends("dev", text);
+        assert!(said.body.contains(why), "{said:?}");
+        assert!(!state().contains("\"dev\""), "{text}: {}", state());
+    }
+    // The agent comes in with the first message that the session takes.
+    let begun = sends("dev", "@dev>req:plan{}[to:first]");
+    assert!(begun.body.contains("\"task\""), "{begun:?}");
+    assert!(state().contains("\"dev\""), "{}", state());
+}
+
 /// Nobody answers for a hub, so a request for it would wait for ever.
 #[test]
 fn a_request_for_the_hub_itself_is_refused_at_all_doors() {
