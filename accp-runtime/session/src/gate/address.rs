@@ -24,9 +24,10 @@ const LISTED: usize = 8;
 /// `host_answers` says whether the host itself has handlers.
 ///
 /// # Errors
-/// E2001 for an agent that never joined, for a host without handlers, and for a request with `to:?` that no other member takes or took, if every
-/// other member in the session has said what it takes. E1004 for a name by reference, for metadata and a field that
-/// name different agents, and for a name that is not a text. E2003 in a chain that has too many such requests.
+/// E2001 for an agent that never joined, for a host without handlers, and for a request with `to:?` that no other
+/// member takes or took, if every other member in the session has said what it takes. E1004 for a name by reference,
+/// for metadata and a field that name different agents, and for a name that is not a text. E2003 in a chain that has too
+/// many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,
