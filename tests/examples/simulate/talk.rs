@@ -251,7 +251,10 @@ impl World {
         }
         if self.plan.addresses && matches!(intent, "req" | "qry") && self.rng.per_mille(400) {
             let at = self.rng.below(self.nodes.len() as u64 + 1) as usize;
-            let name = self.nodes.get(at).map_or("nobody", |node| node.agent);
+            // A host that only relays answers no request, so it refuses one for itself as one for nobody.
+            let node = self.nodes.get(at);
+            let node = node.filter(|_| at > 0 || !self.plan.relays_only);
+            let name = node.map_or("nobody", |node| node.agent);
             let name = if self.rng.per_mille(500) { "?" } else { name };
             message.envelope.extra.insert("to", Value::from(name));
             self.counts.addressed += 1;

@@ -331,6 +331,25 @@ fn hashes_at_hand() {
     }
 }
 
+/// The name of an agent that joins has at most 128 characters.
+#[test]
+fn the_name_of_an_agent() {
+    let mut host = open_host(options("hub"), Rules::default());
+    let longest = "a".repeat(128);
+    let joined = host.join_as(&[&longest], false, NOW);
+    assert_eq!(joined, Ok(Answer::Joined(member(103))));
+    let refused = host.join_as(&[&"a".repeat(129)], false, NOW).unwrap_err();
+    assert_eq!(refused, InputError::Join(JoinError::TooLong(129)));
+    assert_eq!(refused.code(), ErrorCode::PARSE_ERROR);
+    insta::assert_snapshot!(refused, @"the name of an agent has at most 128 characters, and this one has 129");
+    let first = hello(&"a".repeat(129), 0);
+    let refused = host.session_mut().refusal_of_hello(&first).unwrap();
+    assert_eq!(
+        (refused.code, refused.at),
+        (ErrorCode::PARSE_ERROR, Some(1))
+    );
+}
+
 /// A session has at most 1,799 members, not counting its host.
 #[test]
 fn members() {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, member, options, rules};
+use crate::sessions::sides::{NOW, Node, frame, member, open_host, options, rules};
 
 const AGENTS: [&str; 4] = ["shop", "lab", "bank", "desk"];
 const SHOP: usize = 0;
@@ -68,6 +68,32 @@ fn refusal(room: &mut Room, index: usize, outbound: &Outbound<'_>) -> Option<(Er
 fn answer(room: &mut Room, index: usize, asked: &Mid) -> Option<(ErrorCode, String)> {
     let done = Outbound::owned(ChatDone::new("rye")).in_chain(asked.to_string());
     refusal(room, index, &done)
+}
+
+/// A host that only relays, as a hub does, would leave the request without an answer for ever.
+#[test]
+fn a_host_without_handlers_takes_no_request() {
+    for handles in [true, false] {
+        let mut relay = options("hub");
+        relay.handles = handles;
+        let mut host = open_host(relay, Rules::default());
+        for (n, text, to) in [
+            (1, "@dev>req:chat{content:soup|schema:CH}", ",to:hub"),
+            (2, "@dev>req:schedule{asgn:hub|task:boil|schema:TA}", ""),
+            (3, "@dev>qry:menu{}", ",to:hub"),
+        ] {
+            if handles {
+                host.takes(101, &frame(text, n, u64::from(n), to));
+                continue;
+            }
+            let refused = host.refuses(101, &frame(text, n, 1, to));
+            assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND);
+            assert_eq!(
+                refused.message,
+                "an agent that answers requests: hub is the host of the session, which answers none"
+            );
+        }
+    }
 }
 
 #[test]

@@ -21,14 +21,17 @@ const LISTED: usize = 8;
 /// that the registry declares for this (`to` of a `frames` entry). Returns `None` if the request is for all, which
 /// the metadata can also say with `to:~`. Returns [`MemberId::NOBODY`] if the host chooses the member (`to:?`). It also
 /// chooses if the field names an agent that never joined, because a request may come from another session.
+/// `host_answers` says whether the host itself has handlers.
 ///
 /// # Errors
-/// E2001 for an agent that never joined, and for a request with `to:?` that no other member takes or took, if every
-/// other member in the session has said what it takes. E1004 for a name by reference, for metadata and a field that
-/// name different agents, and for a name that is not a text. E2003 in a chain that has too many such requests.
+/// E2001 for an agent that never joined, for a host without handlers, and for a request with `to:?` that no other
+/// member takes or took, if every other member in the session has said what it takes. E1004 for a name by reference,
+/// for metadata and a field that name different agents, and for a name that is not a text. E2003 in a chain that has too
+/// many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,
+    host_answers: bool,
     from: MemberId,
     frame: &Scanned<'_>,
 ) -> Result<Option<MemberId>, Refusal> {
@@ -60,6 +63,12 @@ pub(crate) fn addressee(
         }
         MemberId::NOBODY
     } else if let Some(member) = state.member_of(&name) {
+        if member == MemberId::HOST && !host_answers {
+            let expected = format!(
+                "an agent that answers requests: {name} is the host of the session, which answers none"
+            );
+            return Err(Refusal::new(ErrorCode::REF_NOT_FOUND, expected));
+        }
         member
     } else {
         return Err(unknown(state, &name));

@@ -57,7 +57,8 @@ pub(crate) fn check(
         may_cancel(side, gate, from, frame)?;
     }
     let (registry, chains) = (&side.options.registry, &side.state.chains);
-    let to = address::addressee(registry, &side.state, from, frame)?;
+    let answers = side.options.handles;
+    let to = address::addressee(registry, &side.state, answers, from, frame)?;
     address::may_answer(&side.state, from, frame)?;
     profile::check(registry, &gate.numbers.streams, from, frame)?;
     let transactions = &gate.numbers.transactions;

@@ -8,7 +8,7 @@ use super::Host;
 use crate::gate::Ruling;
 use crate::gate::content::{Checked, check};
 use crate::interface::inbound::Inbound;
-use crate::interface::input::JoinError;
+use crate::interface::input::{InputError, JoinError};
 use crate::interface::outbound::{Outbound, SendError, wants_taker};
 use crate::log::by_member::ByMember;
 use crate::log::entry::{Entry, is_for};
@@ -89,6 +89,36 @@ impl Host {
         };
         self.guests.open.insert(member, guest);
         Ok(member)
+    }
+
+    /// Judges the frame with which an agent would become a guest, as if the agent had joined. An agent that is in the
+    /// session is not judged, and neither is any agent while the host takes no frames.
+    pub(crate) fn check_first_as(
+        &mut self,
+        agent: &AgentId<'static>,
+        outbound: &Outbound<'_>,
+        now: Time,
+    ) -> Result<(), InputError> {
+        let member = self.place_of(std::slice::from_ref(agent))?;
+        let party = self.side.state.members.get(member);
+        if party.is_some_and(|party| party.present) || self.guests.is_open(member) {
+            return Ok(());
+        }
+        let last = self.gate.last_epoch(member).unwrap_or_default();
+        let guest = Guest {
+            agent: agent.clone(),
+            mids: MidSource::new(member, last),
+        };
+        let judged = self.as_newcomer(member, agent, |host| {
+            host.guests.open.insert(member, guest);
+            let judged = host.judge(member, outbound, now);
+            host.end_guest(member);
+            judged
+        });
+        match judged {
+            Ok(_) | Err(SendError::Busy) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(crate) fn end_guest(&mut self, member: MemberId) {

@@ -15,6 +15,7 @@ use crate::wire::scan::{Scanned, scan};
 use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::AgentId;
+use accp_registry::ErrorCode;
 
 impl Host {
     /// Takes a frame that an agent has sent outside of a link. An agent that is not in the session joins first,
@@ -39,10 +40,21 @@ impl Host {
     }
 
     /// Judges the first frame on a link, a hello, before its agent joins. Returns the refusal, if the host cannot read the
-    /// hello or has no link for such an agent. Whether registries fit turns out later: then the agent leaves again.
+    /// hello, does not let in an agent of this name, or has no link for such an agent. Whether registries fit turns out
+    /// later: then the agent leaves again.
     pub(crate) fn refusal_of_hello(&self, hello: &str) -> Option<Refusal> {
-        let scanned = scan(hello.as_bytes(), self.side.options.limits);
-        match scanned.and_then(|scanned| Link::read(&scanned)) {
+        let scanned = match scan(hello.as_bytes(), self.side.options.limits) {
+            Ok(scanned) => scanned,
+            Err(error) => return Some(error.into()),
+        };
+        if let Some(error) = self.too_long(scanned.header.agent) {
+            let expected = format!("a shorter name for the agent: {error}");
+            let refusal = Refusal::new(ErrorCode::PARSE_ERROR, expected);
+            // The name follows the `@`.
+            let at = Some(1);
+            return Some(Refusal { at, ..refusal });
+        }
+        match Link::read(&scanned) {
             Err(error) => Some(error.into()),
             Ok(Link::Hello(hello)) if hello.draft => self.refusal_of_draft(),
             Ok(_) => None,
@@ -52,6 +64,12 @@ impl Host {
     /// Returns the number that a member with these agents has, or gets when it joins.
     pub(super) fn place_of(&self, agents: &[AgentId<'_>]) -> Result<MemberId, JoinError> {
         let state = &self.side.state;
+        if let Some(error) = agents
+            .iter()
+            .find_map(|agent| self.too_long(agent.as_str()))
+        {
+            return Err(error);
+        }
         let known = agents
             .iter()
             .find_map(|agent| state.member_of(agent.as_str()));
@@ -78,6 +96,12 @@ impl Host {
             return Err(refusal(agent.to_string()));
         }
         Ok(member)
+    }
+
+    /// Returns the error for an agent that is new here and whose name is too long.
+    fn too_long(&self, agent: &str) -> Option<JoinError> {
+        let is_new = self.side.state.member_of(agent).is_none();
+        (is_new && agent.len() > JoinError::NAME).then_some(JoinError::TooLong(agent.len()))
     }
 
     /// Returns the answer to a frame of an agent that has not joined, if the frame does not let the agent in.
@@ -113,6 +137,17 @@ impl Host {
         frame: &Scanned<'_>,
         now: Time,
     ) -> Option<Refusal> {
+        let judge = |host: &mut Self| host.judge_newcomer(member, frame, now);
+        self.as_newcomer(member, agent, judge).err()
+    }
+
+    /// Calls `judge` while the state shows an agent that has not joined as a member.
+    pub(super) fn as_newcomer<T>(
+        &mut self,
+        member: MemberId,
+        agent: &AgentId<'_>,
+        judge: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = self.side.state.members.get(member).cloned();
         let newcomer = Party {
             agents: vec![agent.to_string()],
@@ -122,13 +157,13 @@ impl Host {
             takes: before.as_ref().and_then(|party| party.takes.clone()),
         };
         self.side.state.members.insert(member, newcomer);
-        let judged = self.judge_newcomer(member, frame, now);
+        let judged = judge(self);
         // No entry of the log lets the agent in, so the state must not show it.
         match before {
             Some(party) => self.side.state.members.insert(member, party),
             None => self.side.state.members.remove(member),
         }
-        judged.err()
+        judged
     }
 
     /// Makes the checks for a frame of a member that is in the state, without accepting the frame.

@@ -237,6 +237,13 @@ pub enum JoinError {
     Taken(String),
     /// The name is that of the host itself.
     Host(String),
+    /// The name has this many characters, and a host lets in no new agent whose name has more than 128.
+    TooLong(usize),
+}
+
+impl JoinError {
+    /// The most characters in the name of an agent that joins. Agents with longer names that are in a log stay.
+    pub(crate) const NAME: usize = 128;
 }
 
 impl InputError {
@@ -244,6 +251,7 @@ impl InputError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Send(error) => error.code(),
+            Self::Join(JoinError::TooLong(_)) => ErrorCode::PARSE_ERROR,
             Self::Join(_) | Self::Recover(_) | Self::Summary(_) | Self::HostOnly(_) => {
                 ErrorCode::POLICY_DENIED
             }
@@ -263,6 +271,13 @@ impl fmt::Display for JoinError {
                 write!(
                     f,
                     "{agent} is the name of the host of this session: give the agent another one"
+                )
+            }
+            Self::TooLong(characters) => {
+                write!(
+                    f,
+                    "the name of an agent has at most {} characters, and this one has {characters}",
+                    Self::NAME
                 )
             }
         }

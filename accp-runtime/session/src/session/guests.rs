@@ -63,6 +63,41 @@ impl Session {
         }
     }
 
+    /// Host: judges the frame with which an agent would become a guest, before the agent
+    /// [joins](Self::join_guest). Nothing changes. An agent that is in the session already is not judged.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_runtime::profiles::ChatReq;
+    /// # use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
+    /// # use accp_runtime::{AgentId, Registry};
+    /// # let now = Time::from_secs(1_714_000_000);
+    /// # let options = Options::new("lunch", AgentId::new("hub")?, Arc::new(Registry::standard()));
+    /// # let mut host = Session::host(options, Rules::default(), now);
+    /// let (diner, soup) = (AgentId::new("diner")?, Outbound::owned(ChatReq::new("soup?")));
+    /// assert!(host.check_first_as(&diner, &soup, now).is_ok());
+    /// let error = host.check_first_as(&diner, &soup.to("cook"), now).unwrap_err();
+    /// assert_eq!(error.code().to_string(), "E2001", "no cook has joined");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::Join`] and [`InputError::Send`], as the agent and the frame would get them, and
+    /// [`InputError::HostOnly`] on a member.
+    pub fn check_first_as(
+        &mut self,
+        agent: &AgentId<'static>,
+        outbound: &Outbound<'_>,
+        now: Time,
+    ) -> Result<(), InputError> {
+        self.side_mut().clock.set(now);
+        self.check_ready()?;
+        match &mut self.role {
+            Role::Host(host) => host.check_first_as(agent, outbound, now),
+            Role::Member(_) => Err(host_only("judge a guest")),
+        }
+    }
+
     /// Host: a guest takes these requests from now on; see [`Input::Takes`](crate::Input::Takes).
     ///
     /// # Errors

@@ -4,6 +4,8 @@ mod answer;
 mod group;
 mod program;
 mod signals;
+#[cfg(unix)]
+mod startable;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +33,7 @@ use accp_console::output::note;
 /// answer is `fail:error` with E4002 and its exit status. What it writes to stderr goes to the stderr of
 /// `accp agent`. When the request is cancelled, and when the agent ends, COMMAND and all processes that it has
 /// started get SIGTERM, and later SIGKILL. When COMMAND ends by itself, processes that it has left running get
-/// the same. COMMAND does not see `ACCP_TOKEN`.
+/// the same. COMMAND does not see `ACCP_TOKEN`. An agent whose COMMAND the system cannot start does not join.
 ///
 /// If no hub is there, the agent tries again for five seconds. So a hub and its agents may start together.
 #[derive(Debug, clap::Args)]
@@ -64,6 +66,8 @@ const ATTEMPT: Duration = Duration::from_millis(100);
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
     let options = options(args)?;
+    #[cfg(unix)]
+    startable::check(&args.command, std::env::var_os("PATH").as_deref())?;
     super::serve::runtime()?.block_on(async {
         let token = args.hub.token()?;
         let mut agent = connect(args, &options, token.as_deref()).await?;

@@ -148,6 +148,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // The store may write as soon as it is open.
     #[cfg(unix)]
     outlive_file_limit(&runtime);
+    if let StoreLocation::File(file) = &args.store
+        && !args.memory
+        && !file.exists()
+    {
+        // A hub that cannot listen must not leave an empty store behind.
+        let trial = Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new())))?;
+        drop(runtime.block_on(bind(args, config.clone(), trial))?);
+    }
     let sessions = match args.store.clone() {
         _ if args.memory => Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new()))),
         StoreLocation::File(file) => Sessions::in_file(&config, file),
@@ -167,14 +175,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let sessions = sessions.with_options(options).with_rules(rules);
     let ended = runtime.block_on(async {
         let (idle, request) = (Duration::from_secs(config.idle), config.limits.request);
-        let bound = match args.admission.access()? {
-            None => Server::bind(config, sessions, Open).await,
-            Some(access) => Server::bind(config, sessions, access).await,
-        };
-        let server = bound.map_err(|error| match error {
-            ListenError::Tls(..) => Failure::Input(error.to_string()),
-            _ => Failure::Misuse(error.to_string()),
-        })?;
+        let server = bind(args, config, sessions).await?;
         let ends = interrupted();
         let location = if args.memory {
             "in memory".to_owned()
@@ -196,6 +197,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     drop(runtime);
     traces.end();
     ended
+}
+
+/// Makes a hub with these sessions that listens.
+async fn bind(args: &Args, config: Config, sessions: Sessions) -> Result<Server, Failure> {
+    let bound = match args.admission.access()? {
+        None => Server::bind(config, sessions, Open).await,
+        Some(access) => Server::bind(config, sessions, access).await,
+    };
+    bound.map_err(|error| match error {
+        ListenError::Tls(..) => Failure::Input(error.to_string()),
+        _ => Failure::Misuse(error.to_string()),
+    })
 }
 
 /// Lets models that use MCP and clients that use A2A take part in sessions. The path names the session and the agent:

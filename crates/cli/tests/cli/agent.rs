@@ -386,6 +386,33 @@ fn a_name_that_no_session_has_is_refused_before_it_reaches_a_hub() {
     }
 }
 
+/// Otherwise the agent would join, and fail each request.
+#[test]
+fn an_agent_whose_command_cannot_be_started_does_not_join() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub("--memory", folder.path());
+    let note = folder.path().join("note");
+    fs::write(&note, "soup").unwrap();
+    let [note, here] = [&*note, folder.path()].map(|path| path.to_str().unwrap());
+    for (command, why) in [
+        ("/nosuch", "No such file or directory"),
+        (
+            "accp-no-such-command",
+            "no folder of PATH has a program of this name",
+        ),
+        (note, "`chmod +x` makes it so"),
+        (here, "this is a folder"),
+    ] {
+        run(["agent", "cook", "--hub", &url, "--", command])
+            .code_is(2)
+            .stderr_has(&format!("error: the command {command}: "))
+            .stderr_has(why);
+    }
+    run(["ask", "--hub", &url, QUESTION])
+        .code_is(1)
+        .stderr_has("E2001");
+}
+
 /// A hub and its agent may start at the same time, so the agent waits a little for a hub that does not listen yet.
 #[test]
 fn an_agent_waits_for_a_hub_that_starts_after_it() {

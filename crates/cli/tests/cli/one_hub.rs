@@ -1,6 +1,7 @@
 //! Tests that only one hub can use a file of sessions, and that other commands can still read or copy the file.
 
 use std::fs;
+use std::net::TcpListener;
 
 use super::hub::Running;
 use super::{Folder, Run, accp};
@@ -84,4 +85,24 @@ fn a_hub_and_its_file_part_only_with_an_error() {
     serve(&folder, "missing/hub.accp")
         .code_is(2)
         .stderr_has("check that the folder exists");
+}
+
+#[test]
+fn a_hub_that_cannot_listen_leaves_no_store_behind() {
+    let folder = Folder::with(&[]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("--listen {}", taken.local_addr().unwrap());
+    for (options, code, why) in [
+        (&*taken, 2, "choose another address with --listen"),
+        ("--listen 0.0.0.0:0", 2, "is not loopback"),
+        (
+            "--listen 127.0.0.1:0 --tokens tokens.toml",
+            1,
+            "tokens.toml",
+        ),
+    ] {
+        let run = folder.run(&*format!("serve new.accp {options}"), "");
+        run.code_is(code).stderr_has(why);
+        assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 0, "{why}");
+    }
 }

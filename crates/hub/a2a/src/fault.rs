@@ -6,6 +6,7 @@ use a2a::errordetails::ERROR_INFO_TYPE;
 use a2a::{A2AError, FieldViolation, JsonRpcError, PROTOCOL_DOMAIN, TypedDetail};
 use accp_client::{Busy, Error};
 use accp_frame::{DecodeError, ErrorCode};
+use accp_session::{InputError, SendError};
 use serde_json::Value;
 
 /// The code of an error for a call that the client may repeat later. JSON-RPC leaves this code to servers, and the
@@ -114,6 +115,21 @@ pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
             of_part(part, &text, [("code", code.to_string())])
         }
         _ => of_agent(error),
+    }
+}
+
+/// Makes the failure of a call whose first frame was judged before its agent was opened: the frame is refused, or the
+/// agent cannot be opened.
+pub(crate) fn of_first(part: usize, error: Error) -> Failure {
+    let is_about_the_frame = match &error {
+        Error::Refused(_) | Error::Expired | Error::Cancelled => true,
+        Error::Input(InputError::Send(why)) => !matches!(why, SendError::Stopped(_)),
+        _ => false,
+    };
+    if is_about_the_frame {
+        of_session(part, &error).into()
+    } else {
+        Failure::Agent(error)
     }
 }
 

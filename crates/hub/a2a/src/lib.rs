@@ -56,6 +56,7 @@
 //! | a chain that `req` of the agent begins | a task; the name of the chain is its id |
 //! | `done`, `end` | completed; the frame is the artifact `answer` |
 //! | `fail` | failed; the frame is the message of the status |
+//! | nothing, and the `ttl` of the request is over | failed, with E3001, until somebody answers late |
 //! | `wait` | input-required; the frame is the message of the status |
 //! | `cancel` | canceled |
 //! | ST frames of an agent | parts of the artifact `stream-AGENT`, one to one |

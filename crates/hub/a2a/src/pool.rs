@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use accp_client::{Agent, Agents, Error, Principal};
 use accp_frame::Registry;
+use accp_session::Outbound;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
@@ -138,6 +139,15 @@ impl<A: Agents> SlotGuard<'_, A> {
     /// the second copy is recognised as a repetition.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, SentMessages> {
         self.slot.turn.lock().await
+    }
+
+    /// Judges the first frame of a message, unless the agent is open. So a message that the session refuses lets no
+    /// agent in, and begins no session.
+    pub(crate) async fn check_frame(&self, first: &Outbound<'static>) -> Result<(), Error> {
+        if self.slot.opened.lock().await.agent.is_some() {
+            return Ok(());
+        }
+        self.pool.agents.check_frame(self.who, first).await
     }
 
     /// Returns the agent, and opens it if it is not open.

@@ -101,7 +101,7 @@ impl TaskReader {
         let mut index = self.tasks.index.lock().await;
         let read = index.catch_up(&self.renderer.log, &self.agent).await;
         read?;
-        Ok(index.get(id).cloned())
+        Ok(index.get(id).map(|task| task.at_present().into_owned()))
     }
 }
 

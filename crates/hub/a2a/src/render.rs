@@ -7,7 +7,9 @@ use a2a::{
     Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
 };
 use accp_client::Error;
-use accp_frame::{DynamicFrame, Registry, Typed, profiles::ErrorFail};
+use accp_frame::{
+    AgentId, DynamicFrame, EncodeOptions, Envelope, ErrorCode, Registry, Typed, profiles::ErrorFail,
+};
 use accp_session::{Entry, Time};
 use chrono::{DateTime, Utc};
 
@@ -22,6 +24,8 @@ use crate::task::{FrameRole, TaskRecord};
 const ANSWER: &str = "answer";
 /// The prefix of the ids of artifacts that hold streams. The name of the agent follows.
 const STREAM: &str = "stream-";
+/// The speaker of frames that are in no session. It is no agent.
+const SPEAKER: &str = "accp";
 
 /// Makes messages, artifacts and tasks of the frames of a session.
 #[derive(Clone)]
@@ -74,6 +78,9 @@ impl Renderer {
                 FrameRole::Failure | FrameRole::Cancel => {}
             }
         }
+        if record.has_lapsed {
+            why = Some(self.lapse(record, quota).await);
+        }
         for artifact in &mut artifacts {
             let agent = stream_of(&artifact.artifact_id);
             artifact.metadata = agent.and_then(|agent| left_out.of_stream(agent));
@@ -106,6 +113,30 @@ impl Renderer {
             context_id: Some(self.session.clone()),
             task_id: Some(record.id.clone()),
             ..Message::new(role, self.parts(&entry.text, quota).await)
+        }
+    }
+
+    /// Returns the message that explains why a task whose `ttl` is over has failed.
+    async fn lapse(&self, record: &TaskRecord, quota: &mut AnswerQuota) -> Message {
+        Message {
+            message_id: format!("{}-ttl", record.mid),
+            context_id: Some(self.session.clone()),
+            task_id: Some(record.id.clone()),
+            ..Message::new(Role::Agent, self.parts(&failure(record), quota).await)
+        }
+    }
+
+    /// Returns the update of a task whose `ttl` is over.
+    pub(crate) async fn lapse_update(
+        &self,
+        record: &TaskRecord,
+        quota: &mut AnswerQuota,
+    ) -> TaskStatusUpdateEvent {
+        TaskStatusUpdateEvent {
+            task_id: record.id.clone(),
+            context_id: self.session.clone(),
+            status: status(record, Some(self.lapse(record, quota).await)),
+            metadata: None,
         }
     }
 
@@ -204,6 +235,26 @@ impl Renderer {
         }
         chat_text(text, &self.registry)
     }
+}
+
+/// Returns the frame that explains why a task whose `ttl` is over has failed. No session has the frame.
+fn failure(record: &TaskRecord) -> String {
+    let code = ErrorCode::TIMEOUT;
+    let why = "nobody has answered before the ttl of the request was over: if the answer is still needed, send the \
+               request again in a new message, with a longer ttl or with none";
+    let error = ErrorFail::new(code.to_string(), why, code.is_retryable().unwrap_or(false));
+    let mut envelope = Envelope::new("000000000000", 0).at(record.at.as_secs());
+    envelope.correlation_id = Some(record.id.as_str().into());
+    let options = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let mut text = String::new();
+    if let Ok(speaker) = AgentId::new(SPEAKER) {
+        // The text has a fixed length, so it always fits in a frame.
+        let _ = Typed::new(speaker, error, envelope).encode_into(&mut text, options);
+    }
+    text
 }
 
 /// Returns the text of a frame of a conversation (schema CH).

@@ -1,5 +1,8 @@
 //! The state of a task, as it follows from the log of its session.
 
+use std::borrow::Cow;
+use std::time::SystemTime;
+
 use a2a::TaskState;
 use accp_frame::Intent;
 use accp_session::{CancelToken, Entry, Inbound, Mid, Time};
@@ -27,6 +30,11 @@ pub(crate) struct TaskRecord {
     pub(crate) last: u64,
     /// The position of the frame that explains the state.
     pub(crate) why: Option<u64>,
+    /// When the `ttl` of the last request of the client is over, and that of the request that began the task.
+    over: Option<Time>,
+    first_over: Option<Time>,
+    /// Whether the task counts as failed because its `ttl` is over. The log does not say so.
+    pub(crate) has_lapsed: bool,
 }
 
 /// The role of a frame in a task.
@@ -52,6 +60,7 @@ impl TaskRecord {
         if frame.agent() != agent || frame.intent() != Intent::REQ.as_str() {
             return None;
         }
+        let over = over(entry, frame);
         Some(Self {
             id: frame.chain_name()?.to_owned(),
             chain: frame.chain()?,
@@ -63,7 +72,34 @@ impl TaskRecord {
             first: entry.position,
             last: entry.position,
             why: None,
+            over,
+            first_over: over,
+            has_lapsed: false,
         })
+    }
+
+    /// Returns when the task fails if no other agent says anything before: when its `ttl` is over.
+    pub(crate) fn fails_at(&self) -> Option<Time> {
+        self.over.filter(|_| self.state == TaskState::Submitted)
+    }
+
+    /// Lets the task fail if its `ttl` is over and nobody has answered. An agent that has begun with the request in time
+    /// may still answer: then the log has the answer, and the next reader gets it.
+    pub(crate) fn lapse(&mut self) {
+        if let Some(over) = self.fails_at().filter(|over| *over <= now()) {
+            (self.state, self.at, self.why) = (TaskState::Failed, over, None);
+            self.has_lapsed = true;
+        }
+    }
+
+    /// Returns the task as a client sees it now.
+    pub(crate) fn at_present(&self) -> Cow<'_, Self> {
+        if self.fails_at().is_none_or(|over| over > now()) {
+            return Cow::Borrowed(self);
+        }
+        let mut task = self.clone();
+        task.lapse();
+        Cow::Owned(task)
     }
 
     /// Returns the task as it was after its request, before all other frames.
@@ -73,6 +109,8 @@ impl TaskRecord {
             at: self.begun,
             last: self.first,
             why: None,
+            over: self.first_over,
+            has_lapsed: false,
             ..self.clone()
         }
     }
@@ -97,6 +135,10 @@ impl TaskRecord {
             }
             FrameRole::Client | FrameRole::Agent | FrameRole::Piece => (TaskState::Working, false),
         };
+        let asks = [Intent::REQ.as_str(), Intent::QRY.as_str()].contains(&frame.intent());
+        if asks && role == FrameRole::Client {
+            self.over = over(entry, frame);
+        }
         self.state = state;
         self.why = explains.then_some(entry.position);
         (self.at, self.last) = (entry.at, entry.position);
@@ -164,4 +206,19 @@ impl TaskRecord {
     pub(crate) fn is_of_client(chain: &Mid, agent: &str, frame: &TaskFrame<'_>) -> bool {
         frame.agent() == agent && frame.chain().as_ref() == Some(chain)
     }
+}
+
+/// Returns when the `ttl` of a request is over: from then on, no agent in the process of the host gets the request.
+fn over(entry: &Entry, frame: &TaskFrame<'_>) -> Option<Time> {
+    let ttl = frame.envelope.ttl.filter(|ttl| *ttl > 0)?;
+    // Sessions count whole seconds.
+    let last = entry.at.as_secs().saturating_add(ttl);
+    Some(Time::from_secs(last.saturating_add(1)))
+}
+
+/// Returns the time of day.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    let millis = since.map_or(0, |since| since.as_millis());
+    Time::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }

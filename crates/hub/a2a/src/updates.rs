@@ -1,16 +1,18 @@
 //! The updates of a task.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use a2a::{StreamResponse, TaskState};
 use accp_client::{Error, Frames};
-use accp_session::Entry;
+use accp_session::{Entry, Time};
+use tokio::time::sleep;
 
 use crate::expand::AnswerQuota;
 use crate::frame::TaskFrame;
 use crate::render::Renderer;
 use crate::stream::StreamOrder;
-use crate::task::{FrameRole, TaskRecord};
+use crate::task::{FrameRole, TaskRecord, now};
 
 /// Follows a task in the log. A slow client delays nobody and loses nothing, because the frames stay in the log.
 pub(crate) struct TaskUpdates {
@@ -45,11 +47,20 @@ impl TaskUpdates {
         self
     }
 
-    /// Waits for the next frame of the task. `None` when the task has ended. A log that ends before its task is
-    /// an error.
+    /// Waits for the next frame of the task. `None` when the task has ended, also because its `ttl` is over. A log that
+    /// ends before its task is an error.
     async fn next_frame(&mut self) -> Result<Option<(Entry, FrameRole)>, Error> {
         while !self.record.state.is_terminal() {
-            let entry = self.log.next().await?.ok_or_else(|| self.log_ended())?;
+            let fails_at = self.record.fails_at();
+            let entry = tokio::select! {
+                // What the log has already came before the `ttl` was over, or is an answer that a client may have.
+                biased;
+                entry = self.log.next() => entry?.ok_or_else(|| self.log_ended())?,
+                () = until(fails_at) => {
+                    self.record.lapse();
+                    continue;
+                }
+            };
             let Ok(frame) = TaskFrame::read(&entry.text) else {
                 continue;
             };
@@ -90,7 +101,12 @@ impl TaskUpdates {
             }
             let before = self.record.state.clone();
             let Some((entry, role)) = self.next_frame().await? else {
-                return Ok(None);
+                if before.is_terminal() || !self.record.has_lapsed {
+                    return Ok(None);
+                }
+                let mut quota = AnswerQuota::new(self.renderer.most);
+                let failed = self.renderer.lapse_update(&self.record, &mut quota).await;
+                return Ok(Some(StreamResponse::StatusUpdate(failed)));
             };
             let (renderer, record) = (&self.renderer, &self.record);
             let mut quota = AnswerQuota::new(renderer.most);
@@ -127,4 +143,13 @@ impl TaskUpdates {
             }
         }
     }
+}
+
+/// Waits until a time of day. Without a time, this waits for ever.
+async fn until(time: Option<Time>) {
+    let Some(time) = time else {
+        return std::future::pending().await;
+    };
+    let left = time.as_millis().saturating_sub(now().as_millis());
+    sleep(Duration::from_millis(left.max(0).unsigned_abs())).await;
 }

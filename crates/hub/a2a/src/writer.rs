@@ -133,6 +133,11 @@ impl<A: Agents> TaskWriter<'_, A> {
             return Ok((reader, record.at_its_beginning()));
         }
         let frames = content.frames(name, &chain, true, &registry)?;
+        if let Some(PartFrame { part, outbound }) = frames.first() {
+            let first = outbound.clone().to_a_taker();
+            let checked = self.slot.check_frame(&first).await;
+            checked.map_err(|error| fault::of_first(*part, error))?;
+        }
         let (agent, reader) = self.open().await?;
         let position = reader.renderer.log.position().await;
         let after = position? + 1;

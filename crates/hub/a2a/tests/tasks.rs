@@ -106,6 +106,50 @@ async fn a_failure_ends_the_task_with_the_error_frame_as_the_message() {
     );
 }
 
+/// No frame of the log says that a `ttl` is over, and nobody may ever answer.
+#[tokio::test]
+async fn a_task_whose_ttl_is_over_has_failed_unless_somebody_answers_late() {
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
+    let mut heard = by_hand(&dev);
+    let short = frames([&*format!("{TASK}[ttl:1]")]);
+    let mut updates = server
+        .stream("SendStreamingMessage", &request(short.clone()))
+        .await;
+    let Some(StreamResponse::Task(task)) = updates.next().await else {
+        panic!("no task")
+    };
+    assert_eq!(task.status.state, TaskState::Submitted);
+    let asked = heard.recv().await.unwrap();
+    let all = updates.all().await;
+    let [StreamResponse::StatusUpdate(update)] = &all[..] else {
+        panic!("{all:?}")
+    };
+    let failed = server.get(&task.id).await.unwrap();
+    assert_eq!(update.status, failed.status);
+    assert_eq!(failed.status.state, TaskState::Failed);
+    let why = failed.status.message.clone().unwrap();
+    let text = texts(&why.parts)[0];
+    assert!(text.starts_with("@accp>fail:error{code:E3001|"), "{text}");
+    let words = why.parts[1].as_text().unwrap();
+    assert!(words.starts_with("E3001: nobody has answered"), "{words}");
+    // A message that comes again, a list and a cancellation show the same.
+    assert_eq!(server.send(short).await.unwrap(), failed);
+    let listed = serde_json::json!({ "status": "TASK_STATE_FAILED" });
+    let listed: a2a::ListTasksResponse = server.call("ListTasks", &listed).await.unwrap();
+    assert_eq!(listed.tasks.len(), 1);
+    let error = server.cancel(&task.id).await.unwrap_err();
+    assert_eq!(
+        error.code,
+        a2a::error_code::TASK_NOT_CANCELABLE,
+        "{error:?}"
+    );
+    // This agent has begun in time.
+    asked.done().await;
+    let ended = server.get(&task.id).await.unwrap();
+    assert_eq!(ended.status.state, TaskState::Completed);
+}
+
 #[tokio::test]
 async fn a_client_cancels_the_chain_of_its_task() {
     let server = TestServer::open("lunch").await;

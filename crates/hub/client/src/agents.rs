@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use accp_frame::Registry;
+use accp_session::Outbound;
 
 use crate::agent::Agent;
 use crate::error::Error;
@@ -178,6 +179,20 @@ pub trait Agents: Send + Sync + 'static {
     /// As [`agent`](Self::agent).
     fn has_begun(&self, _who: &Principal) -> impl Future<Output = Result<bool, Error>> + Send {
         async { Ok(true) }
+    }
+
+    /// Judges the first frame of an agent before [`agent`](Self::agent) opens it, so that a frame that the session
+    /// refuses lets no agent in, and begins no session. The default judges nothing.
+    ///
+    /// # Errors
+    /// [`Error::Input`], [`Error::Refused`] and [`Error::Expired`] if the session would refuse the frame, and those of
+    /// [`agent`](Self::agent).
+    fn check_frame(
+        &self,
+        _who: &Principal,
+        _first: &Outbound<'static>,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
     }
 
     /// Returns the hub of a session that has begun, for a caller who only reads. This opens no agent. The default is

@@ -89,6 +89,12 @@ pub(crate) enum Command {
         text: Vec<u8>,
         done: Done<Posted>,
     },
+    /// Of a host: judges the frame with which an agent in this process would join. The agent does not join.
+    Check {
+        agent: AgentId<'static>,
+        first: Outbound<'static>,
+        done: Done<()>,
+    },
     /// Of a host: an agent has sent the bytes of a value without a link.
     Supply {
         agent: AgentId<'static>,
@@ -235,7 +241,9 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Supply { done, .. } => drop(done.send(Err(ended))),
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
-        Command::Joined(done) | Command::Drain { done, .. } => drop(done.send(Err(ended))),
+        Command::Check { done, .. } | Command::Joined(done) | Command::Drain { done, .. } => {
+            drop(done.send(Err(ended)))
+        }
         Command::Phase(done) => drop(done.send(Err(ended))),
         Command::Register { done, .. } | Command::Fork(done) => drop(done.send(Err(ended))),
         Command::Recover(done) => drop(done.send(Err(ended))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_frame::{
     DecodeError, EncodeError, ErrorCode, FrameFamily, IntoOwned, profiles::ErrorFail,
 };
-use accp_session::{Inbound, InputError, Mid, PeerError, ReadError};
+use accp_session::{Inbound, InputError, Mid, PeerError, ReadError, SendError};
 use accp_store::{DriverError, StoreError};
 
 /// Takes the result that a caller waits for.
@@ -151,6 +151,16 @@ impl Error {
         match self {
             Self::Failed(failure) => read(failure.inbound()),
             other => Err(other.clone()),
+        }
+    }
+
+    /// Returns the error for an input that the session refuses.
+    pub(crate) fn of_input(error: InputError) -> Self {
+        match error {
+            InputError::Send(SendError::Denied(error)) => Self::Refused(*error),
+            InputError::Send(SendError::Expired) => Self::Expired,
+            InputError::Send(SendError::Cancelled) => Self::Cancelled,
+            error => Self::Input(error),
         }
     }
 

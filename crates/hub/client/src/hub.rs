@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_context::Checkpoint;
 use accp_frame::{AgentId, Registry, Value};
-use accp_session::{MemberId, Options, Posted, Rules, Scope, Session, Supplied};
+use accp_session::{MemberId, Options, Outbound, Posted, Rules, Scope, Session, Supplied};
 use accp_store::{AsyncDriver, Committer, Match, Store};
 
 use crate::agent::Agent;
@@ -213,6 +213,36 @@ impl Hub {
         };
         let text = as_outside(&text).unwrap_or(text);
         Ok(Some(Posted::Refused(text)))
+    }
+
+    /// Judges the frame with which an agent would join by [`agent`](Self::agent), before it joins. See
+    /// [`Session::check_first_as`].
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Input`], [`Error::Refused`] and [`Error::Expired`] if the session would refuse the agent
+    /// or the frame, [`Error::Ended`].
+    pub async fn check_frame(&self, name: &str, first: Outbound<'static>) -> Result<(), Error> {
+        let agent = agent_id(name)?;
+        let check = |done| Command::Check { agent, first, done };
+        self.shared.host.call(check).await
+    }
+
+    /// Judges the frame with which an agent would begin a session by [`agent`](Self::agent), without beginning the
+    /// session. See [`Session::check_first_as`].
+    ///
+    /// # Errors
+    /// As [`check_frame`](Self::check_frame).
+    pub fn check_first_frame(
+        mut options: Options,
+        rules: Rules,
+        name: &str,
+        first: &Outbound<'_>,
+    ) -> Result<(), Error> {
+        let agent = agent_id(name)?;
+        options.handles = false;
+        let mut session = Session::host(options, rules, now());
+        let checked = session.check_first_as(&agent, first, now());
+        checked.map_err(Error::of_input)
     }
 
     /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link. Returns the result

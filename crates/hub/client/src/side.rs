@@ -356,6 +356,7 @@ impl Side {
             } => self.join(&agent, wire, number)?,
             Command::Unlink { member, wire } => self.unlink(member, wire)?,
             Command::Post { agent, text, done } => self.post(&agent, &text, done)?,
+            Command::Check { agent, first, done } => self.check(&agent, &first, done)?,
             Command::Supply {
                 agent,
                 key,

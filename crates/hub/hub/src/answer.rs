@@ -266,6 +266,11 @@ impl From<accp_frame::DecodeError> for Refused {
 }
 
 impl Refused {
+    /// Returns whether the same request may be taken later: the store or the session takes nothing now.
+    pub(crate) fn is_later(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// Returns the error as a frame.
     pub(crate) fn frame(&self, hub: &str) -> String {
         // Damage stays, however often the caller asks.

@@ -94,8 +94,7 @@ fn no_path() -> Refused {
 }
 
 fn denied(app: &App, refused: &Refused) -> Response {
-    add(&app.metrics.denied);
-    spans::record_outcome("denied");
+    spans::record_refusal(app, refused);
     refused.response(&app.config.agent)
 }
 
@@ -149,7 +148,14 @@ async fn admit(
     else {
         return denied(&app, &Denied::Token.into());
     };
-    match requester.enter(session, Some(agent)) {
+    let entered = match requester.enter(session, Some(agent)) {
+        Ok(caller) => {
+            let checked = app.sessions.check_names(session, agent).await;
+            checked.map(|()| caller)
+        }
+        Err(refused) => Err(refused),
+    };
+    match entered {
         Ok(caller) => match app.sessions.elsewhere(session).await {
             // The hub that has the session counts the forwarded request, so this hub does not.
             Ok(Some(_)) => follow(&app, &caller, request, next).await,
@@ -164,7 +170,7 @@ async fn admit(
                 }
                 Err(refused) => denied(&app, &refused),
             },
-            Err(refused) => refused.response(&app.config.agent),
+            Err(refused) => denied(&app, &refused),
         },
         Err(refused) => denied(&app, &refused),
     }

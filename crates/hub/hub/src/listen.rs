@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use accp_client::{Agent, Busy, Hub, Principal};
 use accp_frame::Registry;
+use accp_session::Outbound;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -86,6 +87,21 @@ impl accp_client::Agents for Agents {
     async fn has_begun(&self, who: &Principal) -> Result<bool, accp_client::Error> {
         let begun = self.app.sessions.has_begun(who.session()).await;
         begun.map_err(|why| refused(who.session(), why))
+    }
+
+    async fn check_frame(
+        &self,
+        who: &Principal,
+        first: &Outbound<'static>,
+    ) -> Result<(), accp_client::Error> {
+        let (session, sessions) = (who.session(), &self.app.sessions);
+        let begins = sessions.may_begin(session).await;
+        if begins.map_err(|why| refused(session, why))? {
+            return sessions.check_first_frame(session, who.agent(), first);
+        }
+        let hub = sessions.get(session, false, None).await;
+        let hub = hub.map_err(|why| refused(session, why))?;
+        hub.check_frame(who.agent(), first.clone()).await
     }
 
     async fn hub(&self, who: &Principal) -> Result<Option<Hub>, accp_client::Error> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 /// Counts since the start of the hub.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// Frames that came by POST, by their outcome.
+    /// Frames that came by POST, by their outcome. `later` counts values, and requests for MCP and A2A, too.
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
     /// Frames with another number than the one that is due. A sender that does not know the number asks for it in

@@ -34,21 +34,10 @@ pub(crate) async fn post(
     match take(&app, named, requester, &uri, &headers, body).await {
         Ok(response) => response,
         Err(refused) => {
-            let (count, outcome) = if is_later(&refused) {
-                (&app.metrics.later, "later")
-            } else {
-                (&app.metrics.denied, "denied")
-            };
-            add(count);
-            spans::record_outcome(outcome);
+            spans::record_refusal(&app, &refused);
             refused.response(&app.config.agent)
         }
     }
-}
-
-/// Returns whether the same frame may be taken later: the store or the session takes nothing now.
-fn is_later(refused: &Refused) -> bool {
-    refused.status == StatusCode::SERVICE_UNAVAILABLE
 }
 
 async fn take(
@@ -402,7 +391,7 @@ impl FrameStream {
         let text = match taken {
             Ok((_, text)) => text,
             Err(refused) => {
-                if is_later(&refused) {
+                if refused.is_later() {
                     add(&self.app.metrics.later);
                 }
                 if refused.status != StatusCode::BAD_REQUEST && refused.again.is_none() {

@@ -13,8 +13,8 @@ use crate::answer::Refused;
 use crate::app::{App, Shared};
 use crate::auth::Authorized;
 use crate::body::BodyFrames;
-use crate::metrics::add;
 use crate::query::{Asked, Parameters};
+use crate::spans;
 
 /// The query of a PUT: only the agent is allowed, and it is read elsewhere.
 #[derive(Debug, Deserialize)]
@@ -38,7 +38,7 @@ pub(crate) async fn put(
     match take(&app, &key, &caller, body).await {
         Ok(status) => status.into_response(),
         Err(refused) => {
-            add(&app.metrics.denied);
+            spans::record_refusal(&app, &refused);
             refused.response(&app.config.agent)
         }
     }

@@ -1,7 +1,6 @@
 //! The routes by which participants read a session.
 
 use accp_client::{Error, Frames, Hub};
-use accp_frame::ErrorCode;
 use accp_registry::Change;
 use accp_session::{InputError, JoinError, ReadError, SendError, Session, Time};
 use axum::Json;
@@ -272,10 +271,9 @@ impl Refused {
             Error::Reference(_, why) => Self::not_found(why.code(), expected_of(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(why) => Self {
-                code: match why {
-                    InputError::Join(_) => ErrorCode::POLICY_DENIED,
-                    _ => why.code(),
-                },
+                code: why.code(),
+                // The name of its sender follows the `@` of a frame.
+                at: matches!(why, InputError::Join(JoinError::TooLong(_))).then_some(1),
                 ..Self::invalid(expected(why))
             },
             Error::Refused(why) => Self {
@@ -299,6 +297,7 @@ fn joinable(error: &JoinError) -> String {
         JoinError::Taken(agent) => {
             format!("another name for the agent: {agent} is an agent of another member")
         }
+        JoinError::TooLong(_) => format!("a shorter name for the agent: {error}"),
         other => format!("an agent that can join: {other}"),
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use accp_client::{Error, Hub};
 use accp_frame::{AgentId, Registry};
-use accp_session::{Cold, Options, Posted, Rules, Scope};
+use accp_session::{Cold, Options, Outbound, Posted, Rules, Scope};
 use accp_store::{Committer, HubFile, SideId, StoreError, Summary};
 use tokio::sync::OnceCell;
 
@@ -185,6 +185,18 @@ impl Sessions {
         Ok(self.creates && !self.has_begun(session).await?)
     }
 
+    /// Refuses a session that has not begun, and that this agent cannot begin because of a name.
+    pub(crate) async fn check_names(&self, session: &str, agent: &str) -> Result<(), Refused> {
+        // If the store fails, the request meets the error again, and reports it.
+        if !self.may_begin(session).await.unwrap_or_default() {
+            return Ok(());
+        }
+        check_name(session)?;
+        // Without a frame, only the agent is judged.
+        let empty = |_: &Registry| Cow::Borrowed(b"".as_slice());
+        self.refusal_of_first(session, agent, empty).map(drop)
+    }
+
     /// Judges the frame with which an agent would begin a session, and begins nothing. `frame` makes the frame, and gets
     /// the registry of the hub. Returns the refusal if the session would refuse the frame.
     pub(crate) fn refusal_of_first<'f>(
@@ -209,6 +221,17 @@ impl Sessions {
         let (options, rules) = self.settings(session, is_plain);
         let checked = Hub::check_first_hello(options, rules, hello);
         checked.map_err(|error| Refused::client(&error))
+    }
+
+    /// Judges the frame with which an agent in this process would begin a session, and begins nothing.
+    pub(crate) fn check_first_frame(
+        &self,
+        session: &str,
+        agent: &str,
+        first: &Outbound<'_>,
+    ) -> Result<(), Error> {
+        let (options, rules) = self.settings(session, false);
+        Hub::check_first_frame(options, rules, agent, first)
     }
 
     /// Returns the address of the hub that runs a session of the store, if that is another hub.
@@ -363,10 +386,7 @@ impl Sessions {
         if !self.is_stored(session).await? {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
-            if matches!(session, "." | "..") {
-                // No address leads to such a session: clients of HTTP resolve these parts of a path.
-                return Err(Refused::invalid(LOST_NAMES));
-            }
+            check_name(session)?;
             let taken = self.begins.try_take(by, 1.0);
             taken.map_err(Refused::too_many_sessions)?;
         }
@@ -451,6 +471,14 @@ impl Sessions {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Slot>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Refuses to begin a session with a name to which no address leads: clients of HTTP resolve these parts of a path.
+fn check_name(session: &str) -> Result<(), Refused> {
+    if matches!(session, "." | "..") {
+        return Err(Refused::invalid(LOST_NAMES));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Sessions {

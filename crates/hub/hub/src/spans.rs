@@ -10,7 +10,21 @@ use axum::response::Response;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::app::Shared;
+use crate::answer::Refused;
+use crate::app::{App, Shared};
+use crate::metrics::add;
+
+/// Counts a request that is refused before a session sees it, and records its outcome: it may be taken later, or it is
+/// denied.
+pub(crate) fn record_refusal(app: &App, refused: &Refused) {
+    let (count, outcome) = if refused.is_later() {
+        (&app.metrics.later, "later")
+    } else {
+        (&app.metrics.denied, "denied")
+    };
+    add(count);
+    record_outcome(outcome);
+}
 
 /// Runs a request in its span.
 pub(crate) async fn request(State(app): State<Shared>, request: Request, next: Next) -> Response {

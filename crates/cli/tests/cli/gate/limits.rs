@@ -1,6 +1,6 @@
 //! Tests of the limits for a caller, which hold for all protocols together (`docs/limits.md`).
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::client::{Client, message};
 use super::{COOK, DEV, TestHub, frame, write_tokens};
@@ -159,6 +159,13 @@ fn open_requests_are_counted_for_each_token() {
     }
 }
 
+/// Returns the params for an A2A message that begins a session, because its request is for all agents.
+fn for_all() -> Json {
+    let mut params = message("m", "@dev>req:plan{}[to:~]");
+    params["message"]["parts"][0]["mediaType"] = json!("application/accp");
+    params
+}
+
 #[test]
 fn new_sessions_are_counted_for_each_token() {
     let any = [("secret-1", "dev", "*"), ("secret-2", "cook", "*")];
@@ -176,7 +183,7 @@ fn new_sessions_are_counted_for_each_token() {
         )),
         1 => dev.initialize(&format!("/mcp/s{number}/dev")),
         _ => {
-            let mut params = message("m", "hello");
+            let mut params = for_all();
             params["configuration"] = json!({ "returnImmediately": true });
             dev.a2a(&format!("/a2a/s{number}/dev"), "SendMessage", &params)
         }
@@ -210,7 +217,7 @@ fn the_limit_on_new_sessions_is_told_as_a_limit() {
     assert_eq!(posted.status, 429, "{posted:?}");
     assert!(is_time(seconds(posted.header("retry-after"))), "{posted:?}");
 
-    let told = dev.a2a("/a2a/second/dev", "SendMessage", &message("m", "hello"));
+    let told = dev.a2a("/a2a/second/dev", "SendMessage", &for_all());
     assert_eq!(told.status, 429, "{told:?}");
     assert!(is_time(seconds(told.header("retry-after"))), "{told:?}");
     let answer: serde_json::Value = serde_json::from_str(&told.body).unwrap();

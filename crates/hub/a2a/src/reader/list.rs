@@ -1,5 +1,7 @@
 //! The list of tasks.
 
+use std::borrow::Cow;
+
 use a2a::{A2AError, ListTasksRequest, ListTasksResponse, TaskState};
 use chrono::{DateTime, Utc};
 
@@ -75,12 +77,14 @@ impl TaskReader {
         let mut index = self.tasks.index.lock().await;
         let read = index.catch_up(&self.renderer.log, &self.agent).await;
         read?;
-        let mut all = index.latest();
+        let all = index.latest().into_iter();
+        let mut all: Vec<_> = all.map(TaskRecord::at_present).collect();
         all.retain(|task| filter.fits(task, &self.renderer.session));
         let total = all.len();
         let rest = all.into_iter().filter(|task| task.last < filter.before);
         let size = filter.size as usize;
-        let mut page: Vec<TaskRecord> = rest.take(size + 1).cloned().collect();
+        let page = rest.take(size + 1).map(Cow::into_owned);
+        let mut page: Vec<TaskRecord> = page.collect();
         drop(index);
         let has_more = page.len() > size;
         page.truncate(size);

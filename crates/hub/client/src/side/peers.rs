@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use accp_context::Checkpoint;
 use accp_frame::{AgentId, Registry};
-use accp_session::{Answer, Input, InputError, MemberId, Posted, Supplied};
+use accp_session::{Answer, Input, InputError, MemberId, Outbound, Posted, Supplied};
 use accp_store::DriverError;
 
 use super::Side;
@@ -99,6 +99,19 @@ impl Side {
             // The agent has no link, so the host must not relay the log to it.
             self.input(Input::Disconnected(member))?;
         }
+        Ok(())
+    }
+
+    /// Judges the frame with which an agent in this process would join. The agent does not join.
+    pub(super) fn check(
+        &mut self,
+        agent: &AgentId<'static>,
+        first: &Outbound<'_>,
+        done: Done<()>,
+    ) -> Result<(), DriverError> {
+        let session = self.driver.session_mut()?;
+        let checked = session.check_first_as(agent, first, now());
+        let _ = done.send(checked.map_err(Error::of_input));
         Ok(())
     }
 

@@ -31,7 +31,7 @@ impl SessionSender<'_> {
         match sent {
             Ok(mid) => Ok(Some(Ok(mid))),
             Err(DriverError::Input(error)) if waits(&error) => Ok(None),
-            Err(DriverError::Input(error)) => Ok(Some(Err(error_of(error)))),
+            Err(DriverError::Input(error)) => Ok(Some(Err(Error::of_input(error)))),
             Err(error) => Err(error),
         }
     }
@@ -44,14 +44,4 @@ pub(super) fn waits(error: &InputError) -> bool {
         error,
         InputError::Send(SendError::NotJoined | SendError::Full(_) | SendError::Busy)
     )
-}
-
-/// Returns the error for an input that the session refuses.
-pub(super) fn error_of(error: InputError) -> Error {
-    match error {
-        InputError::Send(SendError::Denied(error)) => Error::Refused(*error),
-        InputError::Send(SendError::Expired) => Error::Expired,
-        InputError::Send(SendError::Cancelled) => Error::Cancelled,
-        error => Error::Input(error),
-    }
 }

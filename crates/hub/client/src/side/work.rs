@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::open_question::{OnItsWay, OpenQuestion};
-use super::sender::{SessionSender, error_of, waits};
+use super::sender::{SessionSender, waits};
 use crate::command::{Command, Handlers, PANICKED, Posting, refuse};
 use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
 use crate::error::{Done, Error, OnDurable};
@@ -428,7 +428,7 @@ fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -
 fn input<T>(result: Result<T, DriverError>) -> Result<Result<T, Error>, DriverError> {
     match result {
         Ok(taken) => Ok(Ok(taken)),
-        Err(DriverError::Input(error)) => Ok(Err(error_of(error))),
+        Err(DriverError::Input(error)) => Ok(Err(Error::of_input(error))),
         Err(error) => Err(error),
     }
 }
