@@ -80,6 +80,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(message) | Self::Misuse(message) => f.write_str(message),
+            Self::Io(name, error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                write!(
+                    f,
+                    "{name}: {error}; raise the limit for files (`ulimit -f`)"
+                )
+            }
             Self::Io(name, error) => write!(f, "{name}: {error}"),
         }
     }
