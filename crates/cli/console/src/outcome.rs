@@ -57,7 +57,7 @@ impl From<Verdict> for ExitCode {
 impl Failure {
     /// Makes the failure for an error of `path`, for `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let name = path.display().to_string();
+        let name = path.display().to_string().replace('\n', "\\n");
         move |error| Self::Io(name, error)
     }
 

@@ -326,3 +326,37 @@ fn help_that_cannot_be_written_is_a_failure() {
         assert!(stderr.starts_with("error: stdout: "), "{stderr}");
     }
 }
+
+/// Names of the input may have line breaks. An error that has such a name stays one line, so that nobody can make a line
+/// that looks like another error.
+#[test]
+fn a_line_break_in_a_name_breaks_no_error() {
+    let list = r#"[{"role":"user","content":"Rye?"},{"role":"assistant","content":null,"tool_calls":[
+        {"id":"c1\nerror: fake","type":"function","function":{"name":"look","arguments":"{}"}}]},
+        {"role":"sower\nerror: fake","content":"Four."}]"#;
+    let folder = Folder::with(&[
+        ("list.json", &list.replace('\n', "")),
+        ("registry.json", r#"{"schemas":{},"a\nerror: fake":1}"#),
+    ]);
+    let frame =
+        r#"{"agent":"a","intent":"req","operation":"plan","payload":{},"a\nerror: fake":1}"#;
+    for (args, input) in [
+        ("convert --format-out anthropic list.json", ""),
+        ("context check list.json", ""),
+        ("context compress --window 4000 list.json", ""),
+        ("registry lint registry.json", ""),
+        ("check --registry registry.json", ""),
+        ("encode", frame),
+        ("check 'no\nerror: fake'", ""),
+    ] {
+        let run = folder.run(args, input);
+        assert_ne!(run.code, Some(0), "{args}");
+        let printed = run.stdout + &run.stderr;
+        let mut lines = printed.lines();
+        assert!(
+            !lines.any(|line| line.starts_with("error: fake")),
+            "{printed}"
+        );
+        assert!(printed.contains("\\nerror: fake"), "{printed}");
+    }
+}
