@@ -356,6 +356,23 @@ fn without_times(list: &Json) -> String {
     })
 }
 
+/// What cannot be looked into may have sessions.
+#[cfg(unix)]
+#[test]
+fn a_root_that_cannot_be_looked_into_is_named() {
+    let folder = Folder::with(&[("good.json", &messages().to_string())]);
+    std::os::unix::fs::symlink("root", folder.path("root")).unwrap();
+    for words in ["status", "recover HAT170", "restore"] {
+        let run = folder.run(("context", words, "--session trip --root root"), "");
+        refused(&run, 2, &["root/cache/cold.accp: ", "links"]);
+        assert!(
+            !run.stderr.contains("there is no session"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
 #[test]
 fn a_torn_index_is_made_again() {
     let (folder, _) = begun();
