@@ -125,6 +125,9 @@ impl fmt::Display for StoreLocation {
     }
 }
 
+/// The encoding in which a hub counts tokens. A session keeps the encoding that it began with.
+const COUNTED_IN: &str = "o200k_base";
+
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut config = settings(args)?;
@@ -142,6 +145,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let agent =
         agent.map_err(|error| Failure::Input(format!("agent = {:?}: {error}", config.agent)))?;
     let registry = Arc::new(args.registry.load()?);
+    let tokenizer = registry.tokenizer.clone();
+    let tokenizer = tokenizer.filter(|named| named != COUNTED_IN);
     let options = Options::new(String::new(), agent, registry);
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
     let runtime = runtime()?;
@@ -182,6 +187,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {location}; Ctrl-C ends it",
             server.url()
         ));
+        if let Some(named) = tokenizer {
+            note(format_args!(
+                "the registry names the tokenizer {named}; a hub counts with {COUNTED_IN} all the same"
+            ));
+        }
         few.filter(|_| is_tight).into_iter().for_each(note);
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
