@@ -112,14 +112,27 @@ impl fmt::Display for Problem {
             write!(f, ":{line}:{column}")?;
         }
         if !self.pointer.is_empty() {
-            write!(f, " at {}", self.pointer)?;
+            f.write_str(" at ")?;
+            on_one_line(f, &self.pointer)?;
         }
-        write!(f, ": {}", self.message)?;
-        match &self.cure {
-            Some(cure) => write!(f, "\n    {cure}"),
-            None => Ok(()),
+        f.write_str(": ")?;
+        on_one_line(f, &self.message)?;
+        if let Some(cure) = &self.cure {
+            f.write_str("\n    ")?;
+            on_one_line(f, cure)?;
         }
+        Ok(())
     }
+}
+
+/// Writes a text with its line breaks escaped. Keys of a registry may have line breaks, and a line that they begin would
+/// look like another problem.
+fn on_one_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    for (at, line) in text.split('\n').enumerate() {
+        f.write_str(if at == 0 { "" } else { "\\n" })?;
+        f.write_str(line)?;
+    }
+    Ok(())
 }
 
 impl core::error::Error for Problem {}

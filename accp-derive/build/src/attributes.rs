@@ -1,5 +1,7 @@
 //! Adds the user's attributes to the generated types and fields. The user names the types and fields by paths.
 
+mod converter;
+
 use std::collections::BTreeSet;
 
 use accp_registry::{Schema, nearest};
@@ -176,6 +178,10 @@ impl Rule {
             return Err(fault(message, cure));
         }
         match Attribute::parse_outer.parse_str(text) {
+            Ok(attributes) if attributes.iter().any(converter::has_no_path) => {
+                let message = format!("`{text}` does not give the path of a module");
+                Err(fault(message, "write a path such as crate::day"))
+            }
             Ok(attributes) if !attributes.is_empty() => Ok(Self {
                 path: path.to_owned(),
                 attributes,

@@ -152,7 +152,8 @@ impl Builder {
 
     /// Gives fields your own type. The path is `.amount` for every field of that name, or a path of
     /// [`type_attribute`](Self::type_attribute) and a field, as in `TA.amount`. An optional field holds the type
-    /// inside an `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it.
+    /// inside an `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it. If
+    /// several paths name a field, the last one counts: `.amount`, and then `TA.amount` for an exception.
     ///
     /// ```
     /// # fn main() -> Result<(), accp_build::Error> {
@@ -178,7 +179,7 @@ impl Builder {
     /// `#[accp(with = module)]`.
     ///
     /// # Errors
-    /// As [`field_attribute`](Self::field_attribute).
+    /// As [`field_attribute`](Self::field_attribute), and for a text that is not a path.
     pub fn with(self, path: impl Into<String>, module: impl AsRef<str>) -> Self {
         let ours = accp_registry::ACCP.rust.attribute;
         let attribute = format!("#[{ours}(with = {})]", module.as_ref());

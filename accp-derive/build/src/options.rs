@@ -35,7 +35,8 @@ pub struct Options {
     /// Attributes for fields and variants, each with the path of the fields or variants that get it; see
     /// [`Builder::field_attribute`](crate::Builder::field_attribute).
     pub field_attributes: Vec<(String, String)>,
-    /// Types for fields, each with the path of the fields that have it; see
+    /// Types for fields, each with the path of the fields that have it. Of several paths that name a field, the last
+    /// counts; see
     /// [`Builder::field_type`](crate::Builder::field_type).
     pub field_types: Vec<(String, String)>,
     /// Types that replace generated types, each with the path of the type; see

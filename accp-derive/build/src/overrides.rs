@@ -338,6 +338,19 @@ mod tests {
     }
 
     #[test]
+    fn of_several_types_for_a_field_the_last_counts() {
+        let (all, one) = ((".amount", "crate::Money"), ("OrderReq.amount", "Cents"));
+        let amounts = |fields: &[(&str, &str)]| -> Vec<String> {
+            let text = lines(&options(fields, &[], &[])).unwrap();
+            let amounts = text.lines().map(str::trim);
+            let amounts = amounts.filter_map(|line| line.strip_prefix("pub amount: "));
+            amounts.map(str::to_owned).collect()
+        };
+        assert_eq!(amounts(&[all, one]), ["Cents,", "crate::Money,"]);
+        assert_eq!(amounts(&[one, all]), ["crate::Money,", "crate::Money,"]);
+    }
+
+    #[test]
     fn a_type_of_the_user_stands_for_a_generated_one() {
         // Of the types in `OrderReq`, only the generated `Lab` borrowed. It is replaced, so `OrderReq` has no
         // lifetime any more.

@@ -58,7 +58,7 @@ impl Cli {
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
             }
-            error.exit()
+            accp_console::end_without_a_command(&error)
         })
     }
 }

@@ -31,7 +31,10 @@ impl Host {
             return Ok(());
         };
         let Some((_, json)) = kept.iter().find(|(kept, _)| *kept == hash) else {
-            let lost = format!("the store lacks registry {hash}, which is in force there");
+            let lost = format!(
+                "the store lacks registry {hash}, which is in force there, and no registry with this hash was given \
+                 (`--registry`)"
+            );
             return Err(RestoreError::new(self.side.position, &lost));
         };
         let mut merged = (*self.side.options.registry).clone();

@@ -11,6 +11,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use crate::externals::{self, path_for};
 use crate::input::{Input, PRINTABLE};
 use crate::outcome::Failure;
+use crate::output::on_one_line;
 
 /// The option for the format of recorded conversations.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -30,9 +31,11 @@ pub fn formats(
     PossibleValuesParser::new(values).map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
 }
 
-/// Makes the failure for a fault on this line of the input `name`.
+/// Makes the failure for a fault on this line of the input `name`. Line breaks are escaped: what a conversation says may
+/// have some.
 pub fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
-    Failure::Input(format!("{name}:{line}: {message}"))
+    let message = message.to_string();
+    Failure::Input(format!("{name}:{line}: {}", on_one_line(&message)))
 }
 
 /// Reads the recorded conversations of a file one at a time. Gives `take` the name of the file, the line and the
@@ -119,7 +122,8 @@ pub fn each_document(
 }
 
 fn failure(name: &str, error: &ReadError) -> Failure {
-    Failure::Input(format!("{name}:{error}"))
+    let error = error.to_string();
+    Failure::Input(format!("{name}:{}", on_one_line(&error)))
 }
 
 /// Returns a progress bar over the bytes of a long file, if stderr is a terminal.

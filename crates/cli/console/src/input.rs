@@ -55,7 +55,7 @@ impl Input {
                 }
                 let reader = Box::new(BufReader::new(file));
                 Ok(Self {
-                    name: path.display().to_string(),
+                    name: output::on_one_line(&path.display().to_string()).into_owned(),
                     reader,
                 })
             }

@@ -28,9 +28,10 @@ pub mod registries;
 
 pub mod table;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use outcome::Outcome;
+use outcome::{Failure, Outcome};
 
 /// Ends a command: reports why it stopped, and returns its exit code. If the reader of the output has closed the
 /// output, this does not count as a failure.
@@ -43,6 +44,19 @@ pub fn end(outcome: Outcome) -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Ends a process that runs no command, because its command line asks for help or for the version, or is wrong.
+pub fn end_without_a_command(error: &clap::Error) -> ! {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if let Err(failed) = printed
+        && !error.use_stderr()
+        && failed.kind() != io::ErrorKind::BrokenPipe
+    {
+        output::error(Failure::Io("stdout".to_owned(), failed));
+        std::process::exit(2);
+    }
+    std::process::exit(error.exit_code());
 }
 
 /// The example of the README, compiled and run.

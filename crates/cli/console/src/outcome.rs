@@ -57,7 +57,7 @@ impl From<Verdict> for ExitCode {
 impl Failure {
     /// Makes the failure for an error of `path`, for `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let name = path.display().to_string();
+        let name = path.display().to_string().replace('\n', "\\n");
         move |error| Self::Io(name, error)
     }
 
@@ -80,6 +80,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(message) | Self::Misuse(message) => f.write_str(message),
+            Self::Io(name, error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                write!(
+                    f,
+                    "{name}: {error}; raise the limit for files (`ulimit -f`)"
+                )
+            }
             Self::Io(name, error) => write!(f, "{name}: {error}"),
         }
     }

@@ -6,17 +6,18 @@
 //! names (`record`, `data`, `print_data`, `print_content`). So a command that uses the wrong function by mistake
 //! escapes too much, and not too little.
 
+mod new_file;
+
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
-use tempfile::NamedTempFile;
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use accp_frame::words::printable;
+pub use new_file::NewFile;
 
 /// Prints `error: ...` on stderr.
 pub fn error(message: impl fmt::Display) {
@@ -274,88 +275,10 @@ impl Output {
     }
 }
 
-/// A new file that appears at its path only when it is complete.
-#[derive(Debug)]
-pub struct NewFile(Target);
-
-#[derive(Debug)]
-enum Target {
-    Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// A pipe or a device: there is no file to replace.
-    Through(BufWriter<File>),
-}
-
-impl NewFile {
-    /// Starts a file that will replace `path`. If `path` is a link, the new file replaces the target of the link.
-    pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
-        let target = match fs::metadata(path) {
-            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(found) if !found.is_file() => {
-                let file = File::options().write(true).open(path)?;
-                return Ok(Self(Target::Through(BufWriter::new(file))));
-            }
-            Ok(_) => fs::canonicalize(path)?,
-            Err(_) => path.to_path_buf(),
-        };
-        let directory = match target.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-        #[cfg(not(unix))]
-        let _ = mode; // the folder says who can open a file
-        let file = builder.prefix(".accp-").tempfile_in(directory);
-        let file = file.map_err(|error| with_cure(error, directory))?;
-        Ok(Self(Target::Beside(BufWriter::new(file), target)))
-    }
-
-    /// Completes the file and moves it to its path.
-    pub fn finish(self) -> io::Result<()> {
-        match self.0 {
-            Target::Beside(file, target) => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.as_file().sync_all()?;
-                file.persist(target)?;
-                Ok(())
-            }
-            Target::Through(mut file) => file.flush(),
-        }
-    }
-}
-
-/// Names the folder in which no file can be made, instead of the temporary file there.
-fn with_cure(error: io::Error, folder: &Path) -> io::Error {
-    let (kind, folder) = (error.kind(), folder.display());
-    let why = match kind {
-        io::ErrorKind::NotFound => format!("there is no folder {folder}; make it first"),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            format!("{kind}: this user cannot write into the folder {folder}; name another")
-        }
-        _ => format!("{kind}: no file can be made in the folder {folder}"),
-    };
-    io::Error::new(kind, why)
-}
-
-impl Write for NewFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.0 {
-            Target::Beside(file, _) => file.write(bytes),
-            Target::Through(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Target::Beside(file, _) => file.flush(),
-            Target::Through(file) => file.flush(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

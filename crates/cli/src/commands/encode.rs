@@ -157,7 +157,9 @@ fn report(
             .map_or(position.start.get(), |at| position.of(at));
         output::error(format_args!(
             "{name}:{}:{}: {}",
-            at.0, at.1, problem.message
+            at.0,
+            at.1,
+            output::on_one_line(&problem.message)
         ));
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
     field_attribute: Vec<(String, String)>,
     /// Use your own type for fields. PATH is TYPE.FIELD for one field, or .FIELD for all fields of this name; may be
-    /// repeated
+    /// repeated. If several name a field, the last one counts
     #[arg(long, value_name = "PATH=TYPE", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
     field_type: Vec<(String, String)>,
     /// Replace a generated type by your own type; may be repeated

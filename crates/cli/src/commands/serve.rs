@@ -125,6 +125,9 @@ impl fmt::Display for StoreLocation {
     }
 }
 
+/// The encoding in which a hub counts tokens. A session keeps the encoding that it began with.
+const COUNTED_IN: &str = "o200k_base";
+
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut config = settings(args)?;
@@ -142,12 +145,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let agent =
         agent.map_err(|error| Failure::Input(format!("agent = {:?}: {error}", config.agent)))?;
     let registry = Arc::new(args.registry.load()?);
+    let tokenizer = registry.tokenizer.clone();
+    let tokenizer = tokenizer.filter(|named| named != COUNTED_IN);
     let options = Options::new(String::new(), agent, registry);
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
     let runtime = runtime()?;
-    // The store may write as soon as it is open.
-    #[cfg(unix)]
-    outlive_file_limit(&runtime);
     if let StoreLocation::File(file) = &args.store
         && !args.memory
         && !file.exists()
@@ -186,6 +188,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {location}; Ctrl-C ends it",
             server.url()
         ));
+        if let Some(named) = tokenizer {
+            note(format_args!(
+                "the registry names the tokenizer {named}; a hub counts with {COUNTED_IN} all the same"
+            ));
+        }
         few.filter(|_| is_tight).into_iter().for_each(note);
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
@@ -277,18 +284,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build();
     runtime.map_err(|error| Failure::Io("threads".to_owned(), error))
-}
-
-/// Lets a write beyond the system's limit for files (`ulimit -f`) fail, as on a full disk. Without this, the system ends
-/// the process with the signal XFSZ.
-#[cfg(unix)]
-fn outlive_file_limit(runtime: &tokio::runtime::Runtime) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let _context = runtime.enter();
-    let number = rustix::process::Signal::XFSZ.as_raw();
-    // The handler stays in place when its receiver is dropped. If the system refuses the handler, the signal ends the
-    // process.
-    drop(signal(SignalKind::from_raw(number)));
 }
 
 /// Waits until the process should end: until Ctrl-C, or until the system asks the process to end. The process listens from this call on, and

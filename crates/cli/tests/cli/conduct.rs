@@ -3,7 +3,11 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
+#[cfg(unix)]
+use crate::cli::collab::INIT;
 use crate::cli::{Folder, GOOD, accp, command, finish};
+#[cfg(unix)]
+use crate::cli::{PROGRAM, Words as _};
 
 #[test]
 fn help_reads_well() {
@@ -254,5 +258,105 @@ fn paragraphs_of_the_help_fill_their_lines() {
                 assert!(joined > WIDTH, "{command}: {pair:?}");
             }
         }
+    }
+}
+
+/// At the limit for files a command fails with a reason, as on a full disk. The signal for it would end the command.
+#[cfg(unix)]
+#[test]
+fn the_limit_for_files_is_a_failure() {
+    let frames = format!("{GOOD}\n").repeat(2_000);
+    let folder = Folder::with(&[("frames", &frames)]);
+    folder
+        .run(("collab", INIT, "--folder round"), "")
+        .code_is(0);
+    for args in [
+        "decode -o out frames",
+        "collab append --folder round --participant ada --event deliverable_drafted --reply-to 1 \
+         --doc papers/adr.md --role primary --summary Done",
+    ] {
+        // `ulimit` limits the size of files to this number of 512-byte blocks.
+        let mut limited = std::process::Command::new("sh");
+        limited.current_dir(folder.0.path());
+        limited.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\"", PROGRAM]);
+        let run = finish(limited.args(args.words()), b"");
+        run.code_is(2)
+            .stderr_has("raise the limit for files (`ulimit -f`)");
+    }
+    assert_eq!(folder.names(), ["frames", "round"]);
+}
+
+/// A command that is interrupted leaves no unfinished file in the folder of its output.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_command_leaves_no_file() {
+    let folder = Folder::with(&[]);
+    let mut command = command();
+    command
+        .current_dir(folder.0.path())
+        .args(["decode", "-o", "out"])
+        .stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The command waits for its input, with its output open.
+    let place = folder.0.path().canonicalize().unwrap();
+    let open = std::path::PathBuf::from(format!("/proc/{}/fd", child.id()));
+    let is_open = || {
+        let mut files = std::fs::read_dir(&open).unwrap().flatten();
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|file| file.starts_with(&place)))
+    };
+    let began = std::time::Instant::now();
+    while !is_open() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(folder.names(), Vec::<String>::new());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for option in ["--help", "--version"] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = command();
+        let output = command.arg(option).stdout(full.unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with("error: stdout: "), "{stderr}");
+    }
+}
+
+/// Names of the input may have line breaks. An error that has such a name stays one line, so that nobody can make a line
+/// that looks like another error.
+#[test]
+fn a_line_break_in_a_name_breaks_no_error() {
+    let list = r#"[{"role":"user","content":"Rye?"},{"role":"assistant","content":null,"tool_calls":[
+        {"id":"c1\nerror: fake","type":"function","function":{"name":"look","arguments":"{}"}}]},
+        {"role":"sower\nerror: fake","content":"Four."}]"#;
+    let folder = Folder::with(&[
+        ("list.json", &list.replace('\n', "")),
+        ("registry.json", r#"{"schemas":{},"a\nerror: fake":1}"#),
+    ]);
+    let frame =
+        r#"{"agent":"a","intent":"req","operation":"plan","payload":{},"a\nerror: fake":1}"#;
+    for (args, input) in [
+        ("convert --format-out anthropic list.json", ""),
+        ("context check list.json", ""),
+        ("context compress --window 4000 list.json", ""),
+        ("registry lint registry.json", ""),
+        ("check --registry registry.json", ""),
+        ("encode", frame),
+        ("check 'no\nerror: fake'", ""),
+    ] {
+        let run = folder.run(args, input);
+        assert_ne!(run.code, Some(0), "{args}");
+        let printed = run.stdout + &run.stderr;
+        let mut lines = printed.lines();
+        assert!(
+            !lines.any(|line| line.starts_with("error: fake")),
+            "{printed}"
+        );
+        assert!(printed.contains("\\nerror: fake"), "{printed}");
     }
 }

@@ -136,3 +136,53 @@ fn short_requests_stay_whole_beside_a_long_first_one() {
     assert!(shows("> Sort the shelves of the depot. rye and oats"));
     assert!(shows("rye and oats That is all."));
 }
+
+/// Programs write the date or the state of the world into the system message before each call of the model.
+#[test]
+fn a_system_message_may_change_with_each_list() {
+    let system = |day: usize| {
+        let text = format!("You help in a shop that sells seeds.\nToday is day {day}.");
+        json!({ "role": "system", "content": text })
+    };
+    for form in ["openai", "responses"] {
+        let folder = Folder::with(&[]);
+        let compress = |given: &[Json]| {
+            let command = "context compress --session shop --window 4000 --messages";
+            folder.run((command, form), Json::from(given.to_vec()).to_string())
+        };
+        let mut messages = Vec::new();
+        let mut printed: Vec<(Vec<Json>, usize)> = Vec::new();
+        for day in 101..113 {
+            let seeds = (0..60).map(|seed| format!("seed{day}x{seed}"));
+            let seeds = seeds.collect::<Vec<_>>().join(" ");
+            let order = format!("Order {day}: {seeds}");
+            messages.push(json!({ "role": "user", "content": order }));
+            // The whole conversation, the list that was printed last, or the list before that one.
+            let older = printed.len().checked_sub(day % 3);
+            let older = older.and_then(|at| printed.get(at)).cloned();
+            let (mut given, known) = older.unwrap_or_else(|| (vec![Json::Null], 0));
+            given[0] = system(day);
+            given.extend_from_slice(&messages[known..]);
+            let run = compress(&given);
+            run.code_is(0);
+            let sent = run.json().remove(0).as_array().unwrap().clone();
+            assert_eq!(sent[0], system(day));
+            printed.push((sent, messages.len()));
+            let noted = format!("I note order {day}. {seeds}");
+            messages.push(json!({ "role": "assistant", "content": noted }));
+        }
+        messages.pop();
+        messages.insert(0, system(112));
+        let restored = folder.run("context restore --session shop", "");
+        assert_eq!(restored.json(), [Json::from(messages.clone())]);
+        for day in 101..109 {
+            let line = format!("Today is day {day}.");
+            let command = format!("context recover --session shop --limit 1 --exact '{line}'");
+            folder.run(command, "").code_is(0).stdout_has(&line);
+        }
+        messages[1]["content"] = "Another order.".into();
+        compress(&messages)
+            .code_is(1)
+            .stderr_has("only messages of the system may change");
+    }
+}

@@ -160,3 +160,26 @@ fn a_client_that_only_looks_at_the_mcp_server_ends_it_well() {
         "error: MCP: expected `initialize` as the first message of the client, and got a notification"
     );
 }
+
+#[test]
+fn a_long_line_is_read_in_parts() {
+    let folder = Folder::with(&[]);
+    let file = "cache/offloaded/a.md";
+    let path = folder.path("Memory/Shared").join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let line: String = ('a'..='z').cycle().take(20_000).collect();
+    std::fs::write(path, format!("{line}\n")).unwrap();
+    let read = |more: &str| folder.run(("context read", file, more), "");
+    let run = read("");
+    run.code_is(0)
+        .stderr_has("12000 characters follow: `--offset 8000` prints the next");
+    assert_eq!(run.stdout.trim_end(), &line[..8_000]);
+    let run = read("--lines 1 --offset 16000");
+    assert_eq!((run.stdout.trim_end(), &*run.stderr), (&line[16_000..], ""));
+    let run = read("--whole");
+    assert_eq!((run.stdout.trim_end(), &*run.stderr), (&*line, ""));
+    let json = read("--format json --offset 8000").json().remove(0);
+    assert_eq!((&json["next"], &json["of"]), (&json!(16_000), &json!(1)));
+    let text = "these lines have 20000 characters, and --offset is 20001";
+    read("--offset 20001").code_is(1).stderr_has(text);
+}

@@ -114,6 +114,33 @@ fn the_log_that_is_named_is_erased_alone() {
     assert_eq!(logs.map(holds), [false; 3]);
 }
 
+/// A file that has lost the registry of its session is read, and erased, with the registry that the user names.
+#[test]
+fn a_lost_registry_is_named_and_can_be_given() {
+    let folder = Folder::with(&[("registry.json", r#"{"schemas":{}}"#)]);
+    let (hub, url) = Running::hub("hub.accp", folder.0.path());
+    let frame = "@guest>req:plan{goal:tea}";
+    let send = ["send", "--hub", &*url, "--session", "lunch", frame];
+    folder.run(send, "").code_is(0);
+    assert_eq!(hub.stop().0, Some(0));
+    let conn = rusqlite::Connection::open(folder.path("hub.accp")).unwrap();
+    assert_eq!(conn.execute("DELETE FROM registry", ()).unwrap(), 1);
+    drop(conn);
+    for command in [
+        "session list hub.accp",
+        "session show hub.accp",
+        "session verify hub.accp",
+        "session erase hub.accp --from guest --lapse",
+    ] {
+        let run = folder.run(command, "");
+        run.code_is(1)
+            .stderr_has("no registry with this hash was given (`--registry`)")
+            .stderr_has("take a copy of the store back from a backup");
+        let run = folder.run((command, "--registry registry.json"), "");
+        run.code_is(0);
+    }
+}
+
 /// An erasure removes frames from hot state, so the next checkpoint does not list them. `verify` must not report this
 /// as a fault.
 #[test]

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use super::{Run, Words, command};
+use super::{Folder, Run, Words, command};
 
 /// A process that runs until it is dropped.
 pub(super) struct Running {
@@ -241,6 +241,20 @@ fn a_hub_that_cannot_start_says_why() {
     let again = run(("serve --print-config --config", [&file]));
     assert_eq!(again.stdout, printed.stdout);
     printed.stdout_has("frames_per_second = 1000");
+}
+
+/// The registry of a hub may be made for another encoding than the one that the hub counts in.
+#[test]
+fn a_hub_says_that_it_does_not_count_as_its_registry_does() {
+    let registry = r#"{"tokenizer":"cl100k_base","schemas":{}}"#;
+    let folder = Folder::with(&[("registry.json", registry)]);
+    let args = "--memory --registry registry.json";
+    let (mut hub, _) = Running::hub(args, folder.0.path());
+    let line = hub.line();
+    assert!(
+        line.contains("the tokenizer cl100k_base; a hub counts with o200k_base"),
+        "{line}"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use accp_context::Checkpoint;
-use accp_frame::{AgentId, FrameFamily, Intent, IntoOwned, Registry, Value};
+use accp_frame::{AgentId, ErrorCode, FrameFamily, Intent, IntoOwned, Registry, Value};
 use accp_session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session, Supplied};
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
@@ -185,8 +185,8 @@ pub(crate) struct Asking {
     pub(crate) pieces: Option<UnboundedSender<Inbound>>,
 }
 
-/// The frame that answers a question, with its intent.
-pub(crate) type Answered = Result<(Inbound, Intent), Error>;
+/// The frame that answers a question, with its intent. A failure has the code that its schema names, if it names one.
+pub(crate) type Answered = Result<(Inbound, Intent, Option<ErrorCode>), Error>;
 
 /// Registers a handler of the frames of type `F`.
 pub(crate) fn on<F, H, R, E>(handlers: Handlers, handler: H) -> Handlers

@@ -225,13 +225,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn of(inbound: Inbound) -> Self {
+    /// Makes the failure of a frame. `code` is the code that a schema of the program names.
+    pub(crate) fn of(inbound: Inbound, code: Option<ErrorCode>) -> Self {
         let (code, message) = match inbound.decode::<ErrorFail<'_>>() {
             Ok(answer) => (
                 answer.frame.code.parse().ok(),
                 answer.frame.msg.into_owned(),
             ),
-            Err(_) => (None, inbound.text().to_owned()),
+            Err(_) => (code, inbound.text().to_owned()),
         };
         Self {
             code,
@@ -240,7 +241,8 @@ impl Failure {
         }
     }
 
-    /// Returns the code, if the answer names one of the draft (section 3.6).
+    /// Returns the code, if the answer names one of the draft (section 3.6): `fail:error`, or a frame under a schema whose
+    /// rules name a field for it, in the registry of this agent.
     pub fn code(&self) -> Option<ErrorCode> {
         self.code
     }

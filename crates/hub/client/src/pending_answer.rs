@@ -45,8 +45,10 @@ impl PendingAnswer {
     /// Waits for the answer as a frame of any type.
     pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
         match self.answered().await? {
-            (inbound, Intent::FAIL) => Err(Error::Failed(Box::new(Failure::of(inbound)))),
-            (inbound, _) => Ok(inbound),
+            (inbound, Intent::FAIL, code) => {
+                Err(Error::Failed(Box::new(Failure::of(inbound, code))))
+            }
+            (inbound, ..) => Ok(inbound),
         }
     }
 
@@ -57,10 +59,10 @@ impl PendingAnswer {
         for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
     {
         match self.answered().await? {
-            (inbound, Intent::FAIL) if !inbound.is::<A>() => {
-                Err(Error::Failed(Box::new(Failure::of(inbound))))
+            (inbound, Intent::FAIL, code) if !inbound.is::<A>() => {
+                Err(Error::Failed(Box::new(Failure::of(inbound, code))))
             }
-            (inbound, _) => read(&inbound),
+            (inbound, ..) => read(&inbound),
         }
     }
 
@@ -78,7 +80,7 @@ impl PendingAnswer {
         })?;
         self.number = None;
         let answered = answered.unwrap_or_else(|_| Err(Error::ended()));
-        if let Ok((inbound, _)) = &answered {
+        if let Ok((inbound, ..)) = &answered {
             self.tell_taken(inbound, true);
         }
         answered
@@ -103,7 +105,7 @@ impl Drop for PendingAnswer {
     fn drop(&mut self) {
         // The answer may have come while its asker was about to leave.
         self.answered.close();
-        if let Ok(Ok((inbound, _))) = self.answered.try_recv() {
+        if let Ok(Ok((inbound, ..))) = self.answered.try_recv() {
             self.tell_taken(&inbound, false);
         }
         if let Some(number) = self.number {

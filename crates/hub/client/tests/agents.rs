@@ -9,7 +9,8 @@ use accp_client::{Agent, Cx, Error, Hub};
 use accp_runtime::profiles::{
     ChatDone, ChatReq, ErrorFail, InferStream, ScheduleDone, ScheduleReq,
 };
-use accp_runtime::{AgentId, ErrorCode};
+use accp_runtime::session::{Options, Outbound};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_store::{MemoryStore, SqliteStore};
 use tokio::sync::mpsc;
 
@@ -119,6 +120,28 @@ async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
 
 /// The body of the closure, before its future, runs on the task of the agent. A panic there must not end the
 /// agent.
+/// The rules of a schema say which field has the code of a failure.
+#[tokio::test]
+async fn a_failure_under_a_schema_of_the_program_has_its_code() {
+    let registry = r#"{"schemas":{"kitchen_error":{"code":"KE","fields":["reason"],"types":{"reason":"string"},
+        "rules":{"error_code":"reason"},"frames":[{"intent":"fail","operation":"schedule"}]}}}"#;
+    let registry = Registry::from_json(registry).expect("a registry");
+    let name = AgentId::new("hub").expect("a name");
+    let options = Options::new("lunch", name, Arc::new(registry.with_profiles()));
+    let hub = Hub::open_with(options, MemoryStore::new()).await;
+    let hub = hub.expect("a hub");
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (planner, dev) = (agent("planner"), agent("dev"));
+    dev.serve(|_: ScheduleReq, cx: Cx| async move {
+        let failure = DynamicFrame::new("dev", "fail", "schedule").expect("a frame");
+        let mut failure = failure.with("reason", "E4001");
+        failure.schema = Some("KE".into());
+        cx.reply_with(Outbound::owned_message(failure)).await
+    });
+    let failed = planner.ask::<ScheduleDone>(task(1)).await.unwrap_err();
+    assert_eq!(failed.code(), Some(ErrorCode::TOOL_NOT_FOUND), "{failed}");
+}
+
 #[tokio::test]
 async fn a_handler_that_panics_before_it_begins_does_no_more_harm() {
     let (planner, dev) = pair().await;

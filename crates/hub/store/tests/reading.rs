@@ -260,7 +260,7 @@ fn a_host_does_not_go_on_without_the_schemas_in_force() {
     let store = SqliteStore::open(&path).unwrap();
     let link = Vec::<Transmit>::new();
     let opened = Driver::open_host(store, link, options, Rules::default(), NOW);
-    insta::assert_snapshot!(opened.unwrap_err(), @"side `one@hub`: position 27 of the log cannot be read: the store lacks registry a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492, which is in force there: take a copy of the store back from a backup");
+    insta::assert_snapshot!(opened.unwrap_err(), @"side `one@hub`: position 27 of the log cannot be read: the store lacks registry a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492, which is in force there, and no registry with this hash was given (`--registry`): take a copy of the store back from a backup");
 }
 
 /// A damaged row of the table of sides fails the reads of its own session. Other sessions can begin, and are listed.

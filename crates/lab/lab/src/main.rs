@@ -44,7 +44,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    accp_console::end(match Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| accp_console::end_without_a_command(&error));
+    accp_console::end(match cli.command {
         Command::Bench(args) => bench::run(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Tune(args) => tune::run(&args),

@@ -39,7 +39,8 @@ pub struct Archived {
     /// When the message was archived, if that is known. A time that RFC 3339 cannot write counts as unknown: one
     /// before the year 0 or after 9999, or with seconds in its zone.
     pub time: Option<OffsetDateTime>,
-    /// What the message says: words, calls and results.
+    /// What the message says: words, calls and results. If the speaker has a name, the name and a colon are the first
+    /// line.
     pub text: String,
 }
 

@@ -25,7 +25,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, on_one_line};
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Call, ListMessage, Role};
@@ -79,11 +79,11 @@ pub struct InFlight {
 
 impl fmt::Display for InFlight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
+        let text = format!(
             "message {}: the call `{}` of `{}` is in flight; a provider takes the list once the result stands behind it",
             self.message, self.id, self.tool
-        )
+        );
+        on_one_line(f, &text)
     }
 }
 

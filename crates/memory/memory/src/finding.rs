@@ -229,8 +229,18 @@ impl fmt::Display for Finding {
         if let Some(message) = self.message {
             write!(f, "message {message}: ")?;
         }
-        f.write_str(&self.text)
+        on_one_line(f, &self.text)
     }
+}
+
+/// Writes a text with its line breaks escaped. Names and ids of a list may have line breaks, and a line that they begin
+/// would look like another finding.
+pub(crate) fn on_one_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    for (at, line) in text.split('\n').enumerate() {
+        f.write_str(if at == 0 { "" } else { "\\n" })?;
+        f.write_str(line)?;
+    }
+    Ok(())
 }
 
 impl std::error::Error for Finding {}

@@ -1,6 +1,7 @@
 //! Plans what happens to a list, tier by tier.
 
 mod bound;
+mod earlier;
 mod media;
 mod planner;
 mod tier1;
@@ -20,7 +21,9 @@ use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::memo::Memo;
 use crate::message::ListMessage;
-use crate::session::{Covers, ListMismatch, ListSession, ListUpdate, Slot, SlotKind, Usage};
+use crate::session::{
+    Changed, Covers, ListMismatch, ListSession, ListUpdate, Slot, SlotKind, Usage,
+};
 use crate::summarizer::{Summarizer, SummaryError};
 use crate::window::{State, Window};
 use crate::writes::Writes;
@@ -147,6 +150,8 @@ pub struct ListPlan {
     pub(crate) slots: Vec<Slot>,
     /// The messages that are new since the last plan.
     pub(crate) new: Vec<ListMessage>,
+    /// The messages of the system that have another text since the last plan.
+    pub(crate) changed: Vec<Changed>,
     /// The messages that were made for the list, and which messages of the conversation they cover.
     pub(crate) made: Vec<(ListMessage, Covers, SlotKind)>,
     /// The tiers that act, in order.
@@ -183,6 +188,7 @@ impl ListPlan {
             form: session.form,
             slots: session.slots.clone(),
             new: Vec::new(),
+            changed: Vec::new(),
             made: Vec::new(),
             events: Vec::new(),
             drift: Vec::new(),
@@ -205,10 +211,12 @@ impl ListPlan {
         given.with(messages.collect())
     }
 
-    /// Returns whether the plan changes nothing that has to be stored: no message is new, and nothing was made.
+    /// Returns whether the plan changes nothing that has to be stored: no message is new or has another text, and
+    /// nothing was made.
     #[cfg(feature = "disk")]
     pub(crate) fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
+        let has_news = !self.new.is_empty() || !self.changed.is_empty();
+        !has_news && self.made.is_empty() && self.files.is_empty()
     }
 }
 
@@ -229,10 +237,7 @@ impl ListSession {
             return Err(PlanError::Invalid(faults));
         }
         let update = self.update(list)?;
-        let in_form = (list.form() != self.form).then(|| Self {
-            form: list.form(),
-            ..self.clone()
-        });
+        let as_given = self.as_given(list.form(), &update.changed);
         let memo = Memo::of(options.counter);
         // The schemas of the request say which tools write.
         let writes = options.writes.clone().with_schemas(list.tools());
@@ -242,7 +247,7 @@ impl ListSession {
             ..*options
         };
         let mut planner = Planner::new(
-            in_form.as_ref().unwrap_or(self),
+            as_given.as_ref().unwrap_or(self),
             &options,
             lookup,
             list,
@@ -252,7 +257,12 @@ impl ListSession {
         planner.leave_out_thoughts(&update.slots);
         let plan = planner.finish(update.new);
         let bound = bound::bound(plan.form, &update.slots, &plan.slots);
-        Ok(ListPlan { bound, ..plan })
+        let changed = update.changed;
+        Ok(ListPlan {
+            changed,
+            bound,
+            ..plan
+        })
     }
 
     /// Plans a checkpoint of the current list, or the shortest list for a fresh start: system messages, a summary,
@@ -271,6 +281,7 @@ impl ListSession {
         let update = ListUpdate {
             slots: self.without_cache_marks(),
             new: Vec::new(),
+            changed: Vec::new(),
         };
         let mut planner = Planner::new(self, options, lookup, &list, &update);
         match what {
@@ -299,6 +310,11 @@ impl ListSession {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn apply(&mut self, plan: &ListPlan) {
+        self.change(&plan.changed);
+        let archive = self.id.archive();
+        if plan.files.iter().any(|file| file.path == archive) {
+            self.earlier.clear();
+        }
         self.originals.extend(plan.new.iter().cloned());
         for (message, covers, _) in &plan.made {
             self.made.insert(message.digest(), covers.clone());

@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::media::Way;
-use crate::message::ListMessage;
+use crate::message::{ListMessage, Role};
 use crate::names::{CommandOptions, SessionId};
 use crate::parsed::parse;
 use crate::summary::Content;
@@ -77,6 +77,22 @@ pub(crate) struct ListUpdate {
     pub(crate) slots: Vec<Slot>,
     /// The new messages.
     pub(crate) new: Vec<ListMessage>,
+    /// The messages of the system that have another text now.
+    pub(crate) changed: Vec<Changed>,
+}
+
+/// A message of the system under its index in the conversation, when it got another text: with the text from then on
+/// in an update, and with the text until then in a session.
+pub(crate) type Changed = (usize, ListMessage);
+
+/// How the messages of a list belong to a session.
+struct Matched<'l> {
+    /// The new messages.
+    new: Vec<&'l ListMessage>,
+    /// For each message of the current list, the message that stands for it in the given list.
+    given: Vec<Option<&'l ListMessage>>,
+    /// The messages of the system with another text, by index in the conversation.
+    changed: Vec<(usize, &'l ListMessage)>,
 }
 
 /// Ranges of messages of the conversation, by index, ascending.
@@ -86,6 +102,9 @@ pub(crate) type Covers = Vec<Range<usize>>;
 ///
 /// A session knows each message by its digest. So a program may give the whole conversation each time, or the last list
 /// that it got, both with the new messages at their end.
+///
+/// A message of the system may have another text each time, because programs write the date or the state of the world
+/// into it. The list that a model gets has the text that was given last.
 #[derive(Debug, Clone)]
 pub struct ListSession {
     pub(crate) id: SessionId,
@@ -100,6 +119,8 @@ pub struct ListSession {
     pub(crate) marks: BTreeSet<usize>,
     /// How many messages the archive has.
     pub(crate) archived: usize,
+    /// What messages of the system said before they got another text, the oldest first. The archive lacks these texts.
+    pub(crate) earlier: Vec<Changed>,
     /// The checkpoints taken.
     pub(crate) checkpoints: u64,
     /// The log.
@@ -133,8 +154,9 @@ pub struct Usage {
 pub enum ListMismatch {
     /// A message is not the one that the conversation has at this place.
     #[error(
-        "message {message} is not message {known} of session {session}, and no message of a list that it gave; give \
-         the conversation as it was, with what was said since, or begin another session"
+        "message {message} is not message {known} of session {session}, and no message of a list that it gave; only \
+         messages of the system may change: give the conversation as it was, with what was said since, or begin another \
+         session"
     )]
     Other {
         /// The id of the session.
@@ -180,6 +202,7 @@ impl ListSession {
             made: BTreeMap::new(),
             marks: BTreeSet::new(),
             archived: 0,
+            earlier: Vec::new(),
             checkpoints: 0,
             events: Vec::new(),
             drift: Vec::new(),
@@ -276,7 +299,8 @@ impl ListSession {
         content.intent.into_iter().map(|item| item.text).collect()
     }
 
-    /// Finds the new messages of a list. Returns them, and the current list of the session with these messages.
+    /// Finds the new messages of a list, and those of the system with another text. Returns them, and the current list
+    /// of the session with these messages.
     ///
     /// # Errors
     /// When the list is neither the conversation nor a list of this session, each with new messages at its end.
@@ -288,30 +312,78 @@ impl ListSession {
                 found: list.form(),
             });
         }
-        let messages = list.messages();
-        let listed = self.slots.iter().map(|slot| &slot.message);
-        let (new, given): (Vec<&ListMessage>, Vec<Option<&ListMessage>>) =
-            if let Some(new) = behind(messages, self.originals.iter()) {
-                let given = |slot: &Slot| messages.get(slot.shows()?);
-                (new.iter().collect(), self.slots.iter().map(given).collect())
-            } else if let Some(new) = behind(messages, listed) {
-                let given = messages.iter().take(self.slots.len());
-                (new.iter().collect(), given.map(Some).collect())
-            } else {
-                (self.new_beside_made(messages)?, self.given(messages))
-            };
+        let matched = self.matched(list.messages())?;
         let mut slots = self.slots.clone();
-        for (slot, given) in slots.iter_mut().zip(given) {
+        for (slot, given) in slots.iter_mut().zip(matched.given) {
             slot.take_over(list.form(), given);
         }
+        let changed = matched.changed.into_iter();
+        let changed: Vec<Changed> = changed.map(|(at, message)| (at, message.clone())).collect();
+        show(&mut slots, &changed);
         let first = self.originals.len();
+        let new = matched.new.into_iter().cloned();
+        let new: Vec<ListMessage> = new.collect();
         slots.extend(
             new.iter()
                 .enumerate()
-                .map(|(index, message)| Slot::original(first + index, (*message).clone())),
+                .map(|(index, message)| Slot::original(first + index, message.clone())),
         );
-        let new = new.into_iter().cloned().collect();
-        Ok(ListUpdate { slots, new })
+        Ok(ListUpdate {
+            slots,
+            new,
+            changed,
+        })
+    }
+
+    /// Finds the messages of the session in a list.
+    fn matched<'l>(&self, messages: &'l [ListMessage]) -> Result<Matched<'l>, ListMismatch> {
+        let listed = self.slots.iter().map(|slot| &slot.message);
+        if let Some(new) = behind(messages, self.originals.iter()) {
+            let given = |slot: &Slot| messages.get(slot.shows()?);
+            let known = self.originals.iter().zip(messages).enumerate();
+            let changed = known.filter(|(_, (known, given))| !given.is_same(known));
+            return Ok(Matched {
+                new: new.iter().collect(),
+                given: self.slots.iter().map(given).collect(),
+                changed: changed.map(|(at, (_, given))| (at, given)).collect(),
+            });
+        }
+        if let Some(new) = behind(messages, listed) {
+            let known = self.slots.iter().zip(messages);
+            let changed = known.filter(|(slot, given)| !given.is_same(&slot.message));
+            let given = messages.iter().take(self.slots.len());
+            return Ok(Matched {
+                new: new.iter().collect(),
+                given: given.map(Some).collect(),
+                changed: changed
+                    .filter_map(|(slot, given)| Some((slot.shows()?, given)))
+                    .collect(),
+            });
+        }
+        self.matched_beside_made(messages)
+    }
+
+    /// Returns the session with the form and the texts of the system that a list has; `None` if they are those of the
+    /// session.
+    pub(crate) fn as_given(&self, form: Form, changed: &[Changed]) -> Option<Self> {
+        if form == self.form && changed.is_empty() {
+            return None;
+        }
+        let mut session = self.clone();
+        session.form = form;
+        session.change(changed);
+        Some(session)
+    }
+
+    /// Takes over messages of the system that have another text now.
+    pub(crate) fn change(&mut self, changed: &[Changed]) {
+        for (at, message) in changed {
+            if let Some(known) = self.originals.get_mut(*at) {
+                let earlier = std::mem::replace(known, message.clone());
+                self.earlier.push((*at, earlier));
+            }
+        }
+        show(&mut self.slots, changed);
     }
 
     /// Finds, for each message of the current list, the message that stands for it in a list of the caller.
@@ -334,12 +406,13 @@ impl ListSession {
         out
     }
 
-    /// Finds the new messages of a list that begins neither with the conversation nor with the last list, such as an
-    /// older list of this session. In such a list, a message that a tier made counts as the messages that it covers.
-    fn new_beside_made<'l>(
+    /// Finds the messages of the session in a list that begins neither with the conversation nor with the last list,
+    /// such as an older list of this session. In such a list, a message that a tier made counts as the messages that
+    /// it covers.
+    fn matched_beside_made<'l>(
         &self,
         messages: &'l [ListMessage],
-    ) -> Result<Vec<&'l ListMessage>, ListMismatch> {
+    ) -> Result<Matched<'l>, ListMismatch> {
         let mut shown = vec![false; self.originals.len()];
         for message in messages {
             for range in self.made.get(&message.digest()).into_iter().flatten() {
@@ -349,13 +422,16 @@ impl ListSession {
         let mut known = (0..self.originals.len())
             .filter(|at| !shown[*at])
             .peekable();
-        let mut new = Vec::new();
+        let (mut new, mut changed) = (Vec::new(), Vec::new());
         for (at, message) in messages.iter().enumerate() {
             if self.made.contains_key(&message.digest()) {
                 continue;
             }
             match known.next() {
-                Some(next) if self.originals[next].is_same(message) => {}
+                Some(next) if message.is_same(&self.originals[next]) => {}
+                Some(next) if is_in_place(message, &self.originals[next]) => {
+                    changed.push((next, message));
+                }
                 Some(next) => {
                     return Err(ListMismatch::Other {
                         session: self.id.as_str().to_owned(),
@@ -372,8 +448,27 @@ impl ListSession {
                 known,
             });
         }
-        Ok(new)
+        Ok(Matched {
+            new,
+            given: self.given(messages),
+            changed,
+        })
     }
+}
+
+/// Shows messages of the system with the texts that they have now.
+fn show(slots: &mut [Slot], changed: &[Changed]) {
+    for (at, message) in changed {
+        if let Some(slot) = slots.iter_mut().find(|slot| slot.shows() == Some(*at)) {
+            *slot = Slot::original(*at, message.clone());
+        }
+    }
+}
+
+/// Returns whether a message of a list can stand in the place of a known one: both say the same, or both are messages
+/// of the system.
+fn is_in_place(given: &ListMessage, known: &ListMessage) -> bool {
+    given.is_same(known) || (given.role == Role::System && known.role == Role::System)
 }
 
 /// Returns the messages of a list behind the known ones; `None` if the list does not begin with the known ones.
@@ -383,7 +478,7 @@ fn behind<'l, 'k>(
 ) -> Option<&'l [ListMessage]> {
     let mut rest = list.iter();
     for message in known {
-        if !rest.next()?.is_same(message) {
+        if !is_in_place(rest.next()?, message) {
             return None;
         }
     }

@@ -140,6 +140,9 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Finding {
         }
         ErrorKind::NotFound => "restore it from a copy, and try again",
         ErrorKind::IsADirectory | ErrorKind::InvalidInput => "put a file there, and try again",
+        ErrorKind::FileTooLarge if error.raw_os_error().is_some() => {
+            "raise the limit for files (`ulimit -f`), and try again"
+        }
         ErrorKind::FileTooLarge => "make it shorter, and try again",
         _ => "look after the disk, and try again",
     };

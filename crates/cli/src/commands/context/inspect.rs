@@ -107,10 +107,16 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
+/// The most characters that `read` prints at once, as the tool `context_read` does.
+const MOST: usize = 8_000;
+
 /// Print lines of a file that left the list
+///
+/// At most 8000 characters are printed, because one line may have millions. A note on stderr says how to read on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp context read cache/offloaded/20260129_142530_search.md --lines 1-40")]
+  accp context read cache/offloaded/20260129_142530_search.md --lines 1-40
+  accp context read cache/offloaded/20260129_142530_search.md --lines 3 --offset 8000")]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
@@ -120,6 +126,12 @@ pub(crate) struct ReadArgs {
     /// The first and the last line, from 1; all lines when left out
     #[arg(long, value_name = "A-B", value_parser = range)]
     pub(super) lines: Option<(usize, usize)>,
+    /// The characters of these lines to pass over
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) offset: usize,
+    /// Print all characters of these lines
+    #[arg(long, conflicts_with = "offset")]
+    pub(super) whole: bool,
 }
 
 /// Reads `3-40` or `7`.
@@ -135,7 +147,31 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
     let (first, last) = args.lines.unwrap_or((1, usize::MAX));
     let lines = lines_of(&args.context.root, &args.path, first..=last);
     let lines = lines.map_err(|error| Failure::Input(error.to_string()))?;
-    args.context.format.print_content(json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text }), &lines.text)?;
+    let all = lines.text.chars().count();
+    if args.offset > all {
+        let offset = args.offset;
+        return Err(Failure::Input(format!(
+            "{}: these lines have {all} characters, and --offset is {offset}",
+            args.path
+        )));
+    }
+    let most = if args.whole { all } else { MOST };
+    let part: String = lines.text.chars().skip(args.offset).take(most).collect();
+    let next = Some(args.offset.saturating_add(most)).filter(|next| *next < all);
+    let json = json!({
+        "file": args.path,
+        "lines": [first, last.min(lines.of)],
+        "of": lines.of,
+        "next": next,
+        "text": part,
+    });
+    args.context.format.print_content(json, &part)?;
+    if let Some(next) = next {
+        output::note(format_args!(
+            "{} characters follow: `--offset {next}` prints the next, and `--whole` all",
+            all - next
+        ));
+    }
     Ok(Verdict::Fine)
 }
 

@@ -8,7 +8,7 @@ use accp_session::Rules;
 use accp_store::{EraseError, ErasurePlan, SqliteStore, StoreErrorKind};
 
 use crate::erasure::ErasureArgs;
-use crate::store_file;
+use crate::store_file::{self, StoreRegistryArgs};
 use crate::words;
 use accp_console::outcome::{Failure, Outcome};
 use accp_console::output::note;
@@ -41,6 +41,8 @@ pub(crate) struct Args {
     /// host's side
     session: Option<String>,
     #[command(flatten)]
+    registry: StoreRegistryArgs,
+    #[command(flatten)]
     data: ErasureArgs,
 }
 
@@ -54,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
     let (session, rules) = (found.side.session(), Rules::default());
-    let options = store_file::options(&found.side, Registry::empty())?;
+    let registry = args.registry.load()?.unwrap_or_else(Registry::empty);
+    let options = store_file::options(&found.side, registry)?;
     // If the name is that of a session with its host in this file, the whole session is erased. Any other name stands
     // for one side.
     let named = args.session.as_deref();
@@ -93,6 +96,9 @@ fn failure(args: &Args, error: EraseError) -> Failure {
     let file = args.file.display();
     match error {
         EraseError::Store(error) => error.into(),
+        EraseError::Restore(..) => Failure::Input(format!(
+            "{file}: {error}; or take a copy of the store back from a backup"
+        )),
         EraseError::Due(..) => Failure::Misuse(format!("{file}: {error} (--lapse)")),
         error => Failure::Misuse(format!("{file}: {error}")),
     }

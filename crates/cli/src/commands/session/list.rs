@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use accp_registry::Registry;
 use accp_session::Time;
 use accp_store::Summary;
 use serde_json::json;
 
-use crate::store_file::{self, SharedStore, StoredSide};
+use crate::store_file::{self, SharedStore, StoreRegistryArgs, StoredSide};
 use crate::words::{name, utc};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -22,6 +23,8 @@ use accp_console::table::Table;
 pub(crate) struct Args {
     /// The file
     file: PathBuf,
+    #[command(flatten)]
+    registry: StoreRegistryArgs,
     /// json: one object a line with `session`, `side`, `entries`, `bytes`, `due`, `members`, `last`
     /// (the last position) and `at` (milliseconds since 1970)
     #[arg(long, value_enum, default_value_t)]
@@ -30,6 +33,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    let registry = args.registry.load()?;
     let mut store: SharedStore = Arc::new(Mutex::new(store_file::open(&args.file)?));
     let mut out = Output::stdout();
     let mut faults = 0;
@@ -53,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     for summary in &all.sound {
-        let (side, members) = match about(&store, summary) {
+        let (side, members) = match about(&store, summary, registry.as_ref()) {
             Ok((side, members)) => (side, Some(members)),
             Err(failure) => {
                 faults += 1;
@@ -91,8 +95,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Returns the name of the side, and the number of members of the session, including its host.
-fn about(store: &SharedStore, summary: &Summary) -> Result<(String, usize), Failure> {
-    let side = StoredSide::open(store, &summary.side, summary.host, None)?;
+fn about(
+    store: &SharedStore,
+    summary: &Summary,
+    registry: Option<&Registry>,
+) -> Result<(String, usize), Failure> {
+    let side = StoredSide::open(store, &summary.side, summary.host, registry)?;
     let present = side.state().members().filter(|(_, party)| party.present);
     Ok((side.owner(), present.count()))
 }

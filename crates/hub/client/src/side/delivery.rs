@@ -70,7 +70,8 @@ impl Side {
             }
             match (self.driver.with_values(&inbound).await?, answered) {
                 (Some(whole), Some(answered)) => {
-                    if !self.work.hand_answer(whole, answered) {
+                    let registry = &self.driver.session().options().registry;
+                    if !self.work.hand_answer(registry, whole, answered) {
                         // The asker no longer waits, so a handler gets the answer.
                         has_inputs = true;
                         rest.push(inbound);

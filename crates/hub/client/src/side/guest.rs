@@ -326,7 +326,8 @@ impl Guest {
                     self.work.hand_piece(registry, whole, number);
                 }
                 (None, Some(answered)) => {
-                    if !self.work.hand_answer(whole, answered) {
+                    let registry = &driver.session().options().registry;
+                    if !self.work.hand_answer(registry, whole, answered) {
                         // The asker no longer waits, so a handler gets the answer.
                         has_inputs = true;
                         self.next = self.next.min(at);

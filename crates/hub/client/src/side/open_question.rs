@@ -1,6 +1,6 @@
 //! Open questions of an agent, and frames that the host has not accepted yet.
 
-use accp_frame::{Intent, Registry};
+use accp_frame::{ErrorCode, Intent, Registry, Value};
 use accp_session::{Inbound, PiecesInOrder};
 use accp_store::Question;
 
@@ -34,10 +34,21 @@ impl OpenQuestion {
     }
 
     /// Hands the answer to the asker, after the pieces that still wait. Returns false if the asker has just given up.
-    pub(super) fn hand_answer(mut self, whole: Inbound, intent: Intent) -> bool {
+    pub(super) fn hand_answer(
+        mut self,
+        registry: &Registry,
+        whole: Inbound,
+        intent: Intent,
+    ) -> bool {
         let rest = self.order.rest();
         self.hand(rest);
-        self.asking.answer.send(Ok((whole, intent))).is_ok()
+        let is_failure = intent == Intent::FAIL;
+        let code = if is_failure {
+            failure_code(registry, &whole)
+        } else {
+            None
+        };
+        self.asking.answer.send(Ok((whole, intent, code))).is_ok()
     }
 
     fn hand(&self, pieces: Vec<Inbound>) {
@@ -61,6 +72,16 @@ impl OpenQuestion {
     pub(super) fn has_piece(&self, inbound: &Inbound) -> bool {
         let pieces = self.asking.pieces.as_ref();
         pieces.is_some_and(|pieces| !pieces.is_closed()) && inbound.is_piece(self.question.chain())
+    }
+}
+
+/// Returns the code of the draft that a failure has in the field that the rules of its schema name (`error_code`).
+fn failure_code(registry: &Registry, failure: &Inbound) -> Option<ErrorCode> {
+    let message = failure.message(registry).ok()?;
+    let schema = registry.schema(message.schema.as_deref()?)?;
+    match message.payload.get(schema.rules.error_code.as_deref()?)? {
+        Value::String(code) => code.parse().ok(),
+        _ => None,
     }
 }
 

@@ -220,9 +220,15 @@ impl Work {
     }
 
     /// Hands an answer to its asker. Returns false if the asker has just given up.
-    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
+    pub(super) fn hand_answer(
+        &mut self,
+        registry: &Registry,
+        whole: Inbound,
+        (at, intent): (usize, Intent),
+    ) -> bool {
         let given = whole.clone();
-        let is_given = self.questions.remove(at).hand_answer(whole, intent);
+        let asked = self.questions.remove(at);
+        let is_given = asked.hand_answer(registry, whole, intent);
         if is_given {
             self.given.push(given);
         }

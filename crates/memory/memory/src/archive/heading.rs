@@ -50,7 +50,7 @@ pub(super) fn of_line(line: &str) -> Option<Archived> {
 }
 
 /// Writes a name as it is, or as a JSON string in which the separators of the heading are escaped.
-fn name(name: &str) -> String {
+pub(super) fn name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     if !name.is_empty() && name != NONE && name.chars().all(is_plain) {
         return name.to_owned();

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-use super::Archived;
+use super::{Archived, heading};
 use crate::message::Role;
 use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 use crate::served::Served;
@@ -22,12 +22,17 @@ pub(super) fn archived(message: &Parsed, time: Option<OffsetDateTime>) -> Archiv
             tools.push(tool.clone());
         }
     }
+    // The heading has no place for a name. In the text, a search finds it.
+    let text = match &message.name {
+        Some(speaker) => format!("{}:\n{}", heading::name(speaker), text(message)),
+        None => text(message),
+    };
     Archived {
         number: message.index,
         role: role(message.role).to_owned(),
         tools,
         time,
-        text: text(message),
+        text,
     }
 }
 
@@ -198,6 +203,20 @@ mod tests {
         );
         let squeezed: String = all[1].text.split_whitespace().collect();
         assert_eq!(squeezed, long);
+    }
+
+    #[test]
+    fn a_speaker_has_a_name() {
+        let all = archive(
+            Form::OpenAi,
+            &[
+                r#"{"role":"user","name":"ada","content":"Rye?"}"#,
+                r#"{"role":"assistant","name":"b\no","content":"Four."}"#,
+                r#"{"role":"user","content":"Thanks."}"#,
+            ],
+        );
+        let texts: Vec<_> = all.iter().map(|one| &*one.text).collect();
+        assert_eq!(texts, ["ada:\nRye?", "\"b\\u000ao\":\nFour.", "Thanks."]);
     }
 
     #[test]

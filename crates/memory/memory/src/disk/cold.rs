@@ -20,8 +20,9 @@ use crate::session::{Covers, ListSession, Slot, SlotKind, Usage};
 
 /// The name of a session's side in the store.
 const SIDE: &str = "context";
-/// The prefixes of the keys of messages, steps and files.
+/// The prefixes of the keys of messages, of texts that took the place of a message, of steps and of files.
 const MESSAGE: &str = "message.";
+const CHANGED: &str = "changed.";
 const STEP: &str = "step.";
 const FILE: &str = "file.";
 
@@ -57,6 +58,9 @@ pub(crate) struct StoredStep {
     /// How many messages the conversation had after this step.
     #[serde(rename = "said")]
     messages: usize,
+    /// The messages of the system that got another text in this step, by index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<usize>,
     archived: usize,
     checkpoints: u64,
     /// The list; `None` if the list is that of the previous step with the new messages appended.
@@ -169,12 +173,27 @@ impl Cold {
                 let read = ListMessage::read(form, index, &raw);
                 originals.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
             }
+            let mut changed = Vec::new();
+            for index in step.changed {
+                let key = format!("{CHANGED}{number}.{index}");
+                let raw = self.text(&key)?;
+                let read = ListMessage::read(form, index, &raw);
+                let read = read.map_err(|fault| self.damaged(&key, &fault.text))?;
+                let known = originals.get_mut(index);
+                *known.ok_or_else(|| self.damaged(&key, "is of no message"))? = read.clone();
+                changed.push((index, read));
+            }
             let kept = kept.get_or_insert_with(|| StoredSession {
                 session: ListSession::new(self.id.clone(), form),
                 steps: 0,
                 files: Vec::new(),
             });
             kept.session.form = form;
+            kept.session.change(&changed);
+            let archive = self.id.archive();
+            if step.files.iter().any(|file| file.path == archive) {
+                kept.session.earlier.clear();
+            }
             for one in step.made {
                 let message = ListMessage::read(form, 0, &one.text);
                 let message =
@@ -235,6 +254,10 @@ impl Cold {
             let bytes = message.raw().as_bytes();
             batch.cold.push(value(key(MESSAGE, first + index), bytes));
         }
+        for (index, message) in &plan.changed {
+            let key = format!("{CHANGED}{number}.{index}");
+            batch.cold.push(value(key, message.raw().as_bytes()));
+        }
         let mut files: Vec<StoredFile> = Vec::new();
         for (index, file) in plan.files.iter().enumerate() {
             let key = format!("{FILE}{number}.{index}");
@@ -267,6 +290,7 @@ impl Cold {
             form: form.name().to_owned(),
             at,
             messages: first + plan.new.len(),
+            changed: plan.changed.iter().map(|(index, _)| *index).collect(),
             archived: plan.archived,
             checkpoints: plan.checkpoints,
             list: (!plan.made.is_empty()).then(|| plan.slots.iter().map(place).collect()),

@@ -1,6 +1,7 @@
 //! A session that keeps its files below a root folder. A program gives its list, and gets the list for the model.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use accp_store::files::{Files, Private, create_private_folder, private};
@@ -168,11 +169,18 @@ impl<F: Files> Context<F> {
     /// no session writes. If the root has no cold state, no file belongs to another session.
     pub(super) fn may_show(&self, path: &str) -> bool {
         let is_shared = Path::new(path).starts_with(INTERMEDIATE);
-        is_shared || !self.is_there() || self.own_files().contains(path)
+        let is_there = self.is_there().unwrap_or(true);
+        is_shared || !is_there || self.own_files().contains(path)
     }
 
-    fn is_there(&self) -> bool {
-        self.root.join(COLD).exists()
+    /// Returns whether the root has cold state. A root that this process may not look into has no answer: sessions may
+    /// be there.
+    fn is_there(&self) -> Result<bool, ContextError> {
+        let path = self.root.join(COLD);
+        match path.try_exists() {
+            Err(error) if error.kind() != io::ErrorKind::NotADirectory => Err(failed(&path, error)),
+            there => Ok(there.unwrap_or(false)),
+        }
     }
 
     /// Makes the missing folders, waits until no other process uses the root, and reads the stored session. Returns
@@ -201,7 +209,7 @@ impl<F: Files> Context<F> {
         let lock = private(&mut options).open(&path);
         let lock = lock.map_err(|error| failed(&path, error))?;
         lock.lock().map_err(|error| failed(&path, error))?;
-        let is_new = !self.is_there();
+        let is_new = !self.is_there()?;
         self.held = Some(LockedRoot {
             cold: Cold::open(&self.root.join(COLD), self.id.clone())?,
             _lock: lock,
@@ -344,7 +352,7 @@ impl<F: Files> Context<F> {
         let Some(held) = &mut self.held else {
             // Another process may have begun to use the root after this context was opened. Then
             // this context reads what that process has kept.
-            return if self.is_there() {
+            return if self.is_there()? {
                 self.hold().map(drop)
             } else {
                 Ok(())

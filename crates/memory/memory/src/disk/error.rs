@@ -88,6 +88,7 @@ impl ContextError {
 pub(super) fn failed(path: &Path, source: io::Error) -> ContextError {
     let cure = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and give it again",
+        io::ErrorKind::FileTooLarge => "raise the limit for files (`ulimit -f`), and give it again",
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::NotFound => {

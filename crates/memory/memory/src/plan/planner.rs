@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use time::format_description::well_known::Rfc3339;
 
-use super::{FileLookup, ListPlan, NewFile, Options, PlanError};
+use super::{FileLookup, ListPlan, NewFile, Options, PlanError, earlier};
 use crate::archive::{Archive, Archived};
 use crate::check::broken;
 use crate::drift::DriftEvent;
@@ -38,7 +38,7 @@ pub(super) struct Planner<'p> {
     /// The tokens that a model reads outside the list.
     beside: u64,
     before: u64,
-    /// Whether the given list has new messages.
+    /// Whether the given list has new messages, or other texts of the system.
     has_news: bool,
     events: Vec<Event>,
     pub(super) drift: Vec<DriftEvent>,
@@ -95,7 +95,7 @@ impl<'p> Planner<'p> {
             all,
             beside: given.beside(options.counter),
             before: 0,
-            has_news: !update.new.is_empty(),
+            has_news: !update.new.is_empty() || !update.changed.is_empty(),
             events: Vec::new(),
             drift: Vec::new(),
             draft: Draft {
@@ -154,7 +154,7 @@ impl<'p> Planner<'p> {
 
     /// Lets all tiers act, in order.
     pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
-        // A list that fits and has no new message stays as it is (CTX-73).
+        // A list that fits and has nothing new stays as it is (CTX-73).
         let fits = self.total() <= self.options.window.room();
         if !self.has_news && fits && !self.options.force {
             return Ok(());
@@ -322,15 +322,18 @@ impl<'p> Planner<'p> {
         path
     }
 
-    /// Appends to the archive the messages of the conversation that it lacks.
+    /// Appends to the archive what it lacks of the conversation.
     pub(super) fn archive(&mut self) {
-        let new: Vec<_> = self.all[self.draft.archived..]
-            .iter()
-            .map(|message| Archived::of_parsed(message, Some(self.options.now)))
-            .collect();
+        let path = self.session.id.archive();
+        let mut new = Vec::new();
+        if !self.draft.files.iter().any(|file| file.path == path) {
+            new = earlier::archived(self.session, &self.all, self.options.now);
+        }
+        let messages = self.all[self.draft.archived..].iter();
+        new.extend(messages.map(|one| Archived::of_parsed(one, Some(self.options.now))));
         if !new.is_empty() {
             self.draft.files.push(NewFile {
-                path: self.session.id.archive(),
+                path,
                 text: Archive::text(&new),
                 grows: true,
             });
@@ -441,7 +444,7 @@ impl<'p> Planner<'p> {
         let state = window.state(after);
         let mut advice = None;
         if state == State::Critical {
-            let is_new = !new.is_empty() || !self.draft.made.is_empty();
+            let is_new = self.has_news || !self.draft.made.is_empty();
             if is_new && self.draft.checkpoints == self.session.checkpoints {
                 self.archive();
                 self.checkpoint();
@@ -456,6 +459,7 @@ impl<'p> Planner<'p> {
             form: self.session.form,
             slots: self.draft.slots,
             new,
+            changed: Vec::new(),
             made: self.draft.made,
             summed_up: self.events.iter().any(acted).then_some(self.all.len()),
             drift: self.drift,

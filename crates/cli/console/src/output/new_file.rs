@@ -1,0 +1,154 @@
+//! A file that appears when it is complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// The beginning of the name of an unfinished file.
+const UNFINISHED: &str = ".accp-";
+
+/// A new file that appears at its path only when it is complete.
+#[derive(Debug)]
+pub struct NewFile(Target);
+
+#[derive(Debug)]
+enum Target {
+    /// A file without a name: if the command is interrupted, nothing stays in the folder.
+    #[cfg(target_os = "linux")]
+    Nameless(BufWriter<File>, PathBuf),
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A pipe or a device: there is no file to replace.
+    Through(BufWriter<File>),
+}
+
+impl NewFile {
+    /// Starts a file that will replace `path`. If `path` is a link, the new file replaces the target of the link.
+    pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
+        let target = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => {
+                let file = File::options().write(true).open(path)?;
+                return Ok(Self(Target::Through(BufWriter::new(file))));
+            }
+            Ok(_) => fs::canonicalize(path)?,
+            Err(_) => path.to_path_buf(),
+        };
+        let folder = folder(&target);
+        // Without this, the error would name a file that the user does not know.
+        fs::metadata(folder).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
+        })?;
+        #[cfg(target_os = "linux")]
+        if let Some(file) = nameless::create(folder, mode) {
+            return Ok(Self(Target::Nameless(BufWriter::new(file), target)));
+        }
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode; // the folder says who can open a file
+        let file = builder.prefix(UNFINISHED).tempfile_in(folder);
+        let file = file.map_err(|error| with_cure(&error, folder))?;
+        Ok(Self(Target::Beside(BufWriter::new(file), target)))
+    }
+
+    /// Completes the file and moves it to its path.
+    pub fn finish(self) -> io::Result<()> {
+        match self.0 {
+            #[cfg(target_os = "linux")]
+            Target::Nameless(file, target) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.sync_all()?;
+                // A file without a name cannot replace another file.
+                let mut builder = tempfile::Builder::new();
+                let named = builder.prefix(UNFINISHED);
+                let named = named.make_in(folder(&target), |path| nameless::name(&file, path))?;
+                named.persist(target)?;
+                Ok(())
+            }
+            Target::Beside(file, target) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.as_file().sync_all()?;
+                file.persist(target)?;
+                Ok(())
+            }
+            Target::Through(mut file) => file.flush(),
+        }
+    }
+}
+
+/// Returns the folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Files without a name, which vanish with the process that writes them.
+#[cfg(target_os = "linux")]
+mod nameless {
+    use std::fs::{self, File};
+    use std::io;
+    use std::os::fd::AsRawFd as _;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+    /// Opens a file without a name in a folder. Returns `None` if the file system of the folder has no such files, or if
+    /// the file could not get a name later.
+    pub(super) fn create(folder: &Path, mode: u32) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok()?;
+        let file = File::from(file);
+        fs::symlink_metadata(entry(&file)).ok()?;
+        Some(file)
+    }
+
+    /// Gives the file a name.
+    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+        let entry = entry(file);
+        rustix::fs::linkat(CWD, &*entry, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+        Ok(())
+    }
+
+    /// Returns the path by which the system finds an open file.
+    fn entry(file: &File) -> String {
+        format!("/proc/self/fd/{}", file.as_raw_fd())
+    }
+}
+
+/// Names the folder in which no file can be made, instead of the temporary file there.
+fn with_cure(error: &io::Error, folder: &Path) -> io::Error {
+    let (kind, folder) = (error.kind(), folder.display());
+    let why = match kind {
+        io::ErrorKind::NotFound => format!("there is no folder {folder}; make it first"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("{kind}: this user cannot write into the folder {folder}; name another")
+        }
+        _ => format!("{kind}: no file can be made in the folder {folder}"),
+    };
+    io::Error::new(kind, why)
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            #[cfg(target_os = "linux")]
+            Target::Nameless(file, _) => file.write(bytes),
+            Target::Beside(file, _) => file.write(bytes),
+            Target::Through(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            #[cfg(target_os = "linux")]
+            Target::Nameless(file, _) => file.flush(),
+            Target::Beside(file, _) => file.flush(),
+            Target::Through(file) => file.flush(),
+        }
+    }
+}
