@@ -405,7 +405,7 @@ fn an_agent_whose_command_cannot_be_started_does_not_join() {
     ] {
         run(["agent", "cook", "--hub", &url, "--", command])
             .code_is(2)
-            .stderr_has(&format!("error: the command {command}: "))
+            .stderr_has(format!("error: the command {command}: "))
             .stderr_has(why);
     }
     run(["ask", "--hub", &url, QUESTION])

@@ -158,9 +158,9 @@ fn a_system_message_may_change_with_each_list() {
             let order = format!("Order {day}: {seeds}");
             messages.push(json!({ "role": "user", "content": order }));
             // The whole conversation, the list that was printed last, or the list before that one.
-            let older = printed.len().checked_sub(day % 3);
-            let older = older.and_then(|at| printed.get(at)).cloned();
-            let (mut given, known) = older.unwrap_or_else(|| (vec![Json::Null], 0));
+            let earlier = printed.len().checked_sub(day % 3);
+            let earlier = earlier.and_then(|at| printed.get(at)).cloned();
+            let (mut given, known) = earlier.unwrap_or_else(|| (vec![Json::Null], 0));
             given[0] = system(day);
             given.extend_from_slice(&messages[known..]);
             let run = compress(&given);

@@ -242,7 +242,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
         Command::Check { done, .. } | Command::Joined(done) | Command::Drain { done, .. } => {
-            drop(done.send(Err(ended)))
+            drop(done.send(Err(ended)));
         }
         Command::Phase(done) => drop(done.send(Err(ended))),
         Command::Register { done, .. } | Command::Fork(done) => drop(done.send(Err(ended))),

@@ -36,10 +36,6 @@ impl NewFile {
             Err(_) => path.to_path_buf(),
         };
         let folder = folder(&target);
-        // Without this, the error would name a file that the user does not know.
-        fs::metadata(folder).map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
-        })?;
         #[cfg(target_os = "linux")]
         if let Some(file) = nameless::create(folder, mode) {
             return Ok(Self(Target::Nameless(BufWriter::new(file), target)));
