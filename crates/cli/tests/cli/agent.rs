@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -215,14 +216,19 @@ fn only_the_operator_reads_stderr() {
 fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = Running::hub("--memory", folder.path());
-    let args = ["agent", "cook", "--hub", &url, "--", "/no/such/command"];
+    let command = folder.path().join("recipe");
+    fs::write(&command, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
+    let named = command.to_str().unwrap();
+    let args = ["agent", "cook", "--hub", &url, "--", named];
     let mut cook = Running::start_with(args, folder.path(), &[]);
     assert!(cook.line().starts_with("cook is in session main"));
+    fs::remove_file(&command).unwrap();
     let asked = run(["ask", "--hub", &url, QUESTION]);
     asked.stdout_has("fail:error");
-    assert!(!asked.stdout.contains("/no/"), "{}", asked.stdout);
+    assert!(!asked.stdout.contains("recipe"), "{}", asked.stdout);
     let told: Vec<_> = (0..2).map(|_| cook.line()).collect();
-    assert!(told[1].contains("/no/such/command"), "{told:?}");
+    assert!(told[1].contains(named), "{told:?}");
 }
 
 /// Returns the signals that this process ignores, each as a bit; processes that it starts ignore them, too. Only

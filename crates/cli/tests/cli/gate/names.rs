@@ -86,7 +86,7 @@ fn a_first_message_that_is_refused_lets_nobody_in_and_begins_no_session() {
     let refused = [
         ("@dev>req:plan{}", "none that has joined does"),
         ("@dev>req:plan{}[to:nobody]", "nobody has not"),
-        ("@dev>req:plan{goal:$p9}", "E2001"),
+        ("@dev>req:plan{goal:$hot.p9}", "E2001"),
     ];
     for (text, why) in refused {
         let said = sends("dev", text);
