@@ -271,6 +271,11 @@ impl Addresses {
         self.asked.contains_key(chain)
     }
 
+    /// Returns the number of requests for one agent that wait in a chain.
+    pub(super) fn waiting_in(&self, chain: &Mid) -> usize {
+        self.asked.get(chain).map_or(0, Vec::len)
+    }
+
     /// Records an accepted frame of a chain. `is_open` tells whether the chain was open before this frame.
     pub(super) fn apply(&mut self, entry: &Entry, chain: &Mid, is_open: bool) {
         let (text, sender) = (&*entry.text, entry.sender);

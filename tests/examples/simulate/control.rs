@@ -47,6 +47,7 @@ impl Observer {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);
             if let Some(member) = member {
+                self.codes.leaves(member);
                 self.chains.addresses.leaves(member);
                 self.serving.leaves(member);
             }

@@ -184,6 +184,8 @@ impl Enemy {
             0 => pairs.push(format!("ts:{},ttl:1", ts - 1000)),
             1 => pairs.push(format!("ts:{}", ts + 1_000_000)),
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
+            3 if facts.seq.is_multiple_of(3) => pairs.push(format!("ts:{ts},ttl:-5")),
+            4 if facts.seq.is_multiple_of(3) => pairs.push("ttl:5".into()),
             _ => {}
         }
         // The id decides whether the frame is for `a1`. A random number would change the other choices of a seed.

@@ -10,6 +10,7 @@ use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 use super::authority::Authority;
 use super::bounds::Bounds;
 use super::chains::Chains;
+use super::codes::Codes;
 use super::content::Content;
 use super::counts::Counts;
 use super::draft::Plain;
@@ -37,6 +38,7 @@ pub(crate) struct Observer {
     /// The position at which each id was consumed.
     pub(super) consumed: BTreeMap<Mid, u64>,
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
+    pub(super) codes: Codes,
     /// The version of the shared state at each refusal.
     pub(super) versions: BTreeMap<(MemberId, Mid), u64>,
     /// Frames that left an outbox without being consumed.
@@ -125,6 +127,7 @@ impl Observer {
             log: Vec::new(),
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
+            codes: Codes::default(),
             versions: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
             left: BTreeSet::new(),
@@ -224,6 +227,7 @@ impl Observer {
         self.names.judge(entry)?;
         self.judge_authority(entry)?;
         self.judge_bounds_of(entry)?;
+        self.judge_envelope(entry)?;
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
             counts.contradictions += u64::from(self.contradicts(entry));
@@ -233,6 +237,7 @@ impl Observer {
             if self.consumed.contains_key(mid) {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
+            self.judge_code(entry, code)?;
             self.refused.insert((sender, mid.clone()));
             // The first part may still be under way. When it arrives, the host may refuse it, too.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
@@ -414,6 +419,9 @@ impl Observer {
             entry.position,
             self.chains.parent(text).filter(|_| !self.is_flooded),
         );
+        if !self.is_flooded && self.has_too_many_requests(text) {
+            return Err(format!("{} is a request too many in its chain", entry.mid));
+        }
         self.chains.addresses.judge(entry)?;
         let may_all =
             entry.sender == MemberId::HOST || self.rights.supervisors.contains(&entry.sender);
@@ -426,7 +434,7 @@ impl Observer {
 }
 
 /// Returns whether a frame arrived after it had expired (draft section 3.7, item 5).
-fn is_late(entry: &Entry, skew: i64) -> bool {
+pub(super) fn is_late(entry: &Entry, skew: i64) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();
     ttl > 0 && ts.saturating_add(ttl) < entry.at.as_secs() - skew

@@ -184,7 +184,7 @@ impl Observer {
 
     /// Returns whether a frame cancels a chain of its sender, or comes from the host or from a
     /// supervisor.
-    fn may_cancel(&self, sender: MemberId, text: &str) -> bool {
+    pub(super) fn may_cancel(&self, sender: MemberId, text: &str) -> bool {
         let owner = mid_in(text, "cid").and_then(|chain| self.owner(&chain));
         sender == MemberId::HOST
             || self.rights.supervisors.contains(&sender)

@@ -30,6 +30,7 @@ impl Observer {
         fresh.timeline.is_replayed = false;
         fresh.timeline.before = std::mem::take(&mut self.log);
         fresh.timeline.refused = std::mem::take(&mut self.refused);
+        fresh.codes.remember(&mut self.codes);
         let expired = fresh
             .log
             .iter()

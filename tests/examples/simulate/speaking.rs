@@ -11,13 +11,13 @@ use super::observer::{Observer, Sender};
 use super::text::{is_a, meta, params};
 
 /// Pairs that only a host adds.
-const OF_RELAYS: [&str; 9] = [
+pub(super) const OF_RELAYS: [&str; 9] = [
     "pos", "prev", "tok", "cut", "rep", "by", "for", "sum", "proof",
 ];
 /// The most gaps in the numbers of a member's values that a session remembers (docs/limits.md).
 const GAPS: usize = 64;
 /// The most bytes of a value (docs/limits.md).
-const VALUE: u64 = 8 << 20;
+pub(super) const VALUE: u64 = 8 << 20;
 
 impl Sender {
     /// Returns whether the session takes a value number as used: a value has the number, or the session has
@@ -57,7 +57,7 @@ impl Observer {
 
     /// Returns the code with which a host must refuse a frame because of its sender, its session or its kind; `None`
     /// if there is no such reason.
-    fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
+    pub(super) fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
         let authority = &self.authority;
         if self.left.contains(&sender) || !authority.speaks(sender, text) {
             return Some(ErrorCode::POLICY_DENIED);
@@ -191,7 +191,11 @@ impl Observer {
                 let is_refused = matches!(entry.kind, EntryKind::Refused(_));
                 is_refused && (entry.sender, &entry.mid) == (*from, mid)
             };
-            let was_refused = self.refused.contains(&(*from, mid.clone()));
+            let key = (*from, mid.clone());
+            let was_refused = self.refused.contains(&key);
+            if was_refused && !self.codes.may_be_told(&key, &code.to_string()) {
+                return Err(format!("{mid} of {from} is not refused with {code}"));
+            }
             if !batch.entries.iter().any(is_it) && !was_refused {
                 return Err(format!(
                     "{mid} of {from} is refused ({code}) without an entry"

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accp_runtime::session::{MemberId, Mid, Scope};
 use accp_session::EntryKind;
 
+use super::codes::judge_retry;
 use super::limits::judge_asks;
 use super::node::Result;
 use super::observer::Observer;
@@ -33,6 +34,7 @@ impl Observer {
     pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str, reads: u64) -> Result {
         if who == 0 {
             self.judge_silence(to, text)?;
+            judge_retry(text)?;
             self.judge_turns(to, text)?;
             self.serves(to, text);
             if is_a(text, ">sync:registry{") {
@@ -79,7 +81,9 @@ impl Observer {
         }
         match (who, mid_in(text, "of")) {
             // A hostile member may ask about anything.
-            (0, Some(_)) if Some(to) == self.enemy => Ok(()),
+            (0, Some(of)) if Some(to) == self.enemy => {
+                self.answers_the_enemy(to, &of, text).or_else(says)
+            }
             // `~` means that the answer is about no frame.
             (0, Some(of)) if of == Mid::parse("~") => Ok(()),
             (0, Some(of)) => self.answers(to, &of, text).or_else(says),
@@ -199,7 +203,8 @@ impl Observer {
                 let key = (to, of.clone());
                 let said = field(text, "v").filter(|_| code == Some("E2001"));
                 let is_held = said.is_none() || said == self.versions.get(&key).copied();
-                is_held && self.refused.contains(&key)
+                let is_due = code.is_some_and(|code| self.codes.may_be_told(&key, code));
+                is_held && is_due && self.refused.contains(&key)
             }
         };
         if is_true {

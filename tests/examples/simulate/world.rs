@@ -8,6 +8,7 @@ mod bounds;
 mod chains;
 mod checkpoints;
 mod clocks;
+mod codes;
 mod company;
 mod content;
 mod control;
