@@ -43,8 +43,10 @@ pub(crate) struct Observer {
     pub(super) versions: BTreeMap<(MemberId, Mid), u64>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
-    /// Members that have left.
-    pub(super) left: BTreeSet<MemberId>,
+    /// Members that have left, each with the position of the entry that says so.
+    pub(super) left: BTreeMap<MemberId, u64>,
+    /// Whether the log has a key.
+    pub(super) is_keyed: bool,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
     /// Whether the hostile member sends so much that the host forgets the oldest chains (docs/limits.md).
@@ -130,7 +132,8 @@ impl Observer {
             codes: Codes::default(),
             versions: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
-            left: BTreeSet::new(),
+            left: BTreeMap::new(),
+            is_keyed: !plan.keyless,
             enemy: None,
             is_flooded: plan.flood > USUAL,
             wholes: BTreeSet::new(),
@@ -185,6 +188,7 @@ impl Observer {
     ) -> Result {
         if who == 0 {
             self.note_values(batch);
+            self.judge_errands(batch)?;
             self.bounds.supplies(batch);
             self.hears_of_bytes(batch);
             self.note_what_is_gone(events);
@@ -197,8 +201,8 @@ impl Observer {
                 }
             }
             self.judge_rejections(batch)?;
+            self.judge_owners(batch)?;
             self.judge_bytes(batch)?;
-            self.judge_errands(batch)?;
             counts.expired += batch.expired.len() as u64;
             if !batch.expired.iter().all(|key| self.expired.contains(key)) {
                 return Err(format!("{:?} expire without an entry", batch.expired));
@@ -228,6 +232,7 @@ impl Observer {
         self.judge_authority(entry)?;
         self.judge_bounds_of(entry)?;
         self.judge_envelope(entry)?;
+        self.judge_hello(entry)?;
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
             counts.contradictions += u64::from(self.contradicts(entry));

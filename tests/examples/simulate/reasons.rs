@@ -71,7 +71,7 @@ impl Observer {
                 let is_used = is_put && self.timeline.was_put_back(sender);
                 let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);
                 let answers = !self.chains.may_answer(text, sender);
-                cancels || answers || self.left.contains(&sender) || is_used
+                cancels || answers || self.left.contains_key(&sender) || is_used
             }
             _ => false,
         }

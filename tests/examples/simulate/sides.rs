@@ -11,7 +11,7 @@ use accp_runtime::ErrorCode;
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{field, head, intent, mid_in};
+use super::text::{field, head, intent, is_a, mid_in};
 use super::timeline::Timeline;
 
 /// After a member has left, the log of the host takes at most this many of its frames.
@@ -326,6 +326,9 @@ impl Observer {
         self.silent.remove(&from);
         self.bounds.holds(from, text);
         self.hears_a_wish(from, text);
+        if is_a(text, ">sync:registry{") {
+            self.serving.greeted.insert(from);
+        }
         if intent(text) == "ping" {
             self.asked.insert(from);
         }

@@ -59,7 +59,7 @@ impl Observer {
     /// if there is no such reason.
     pub(super) fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
         let authority = &self.authority;
-        if self.left.contains(&sender) || !authority.speaks(sender, text) {
+        if self.left.contains_key(&sender) || !authority.speaks(sender, text) {
             return Some(ErrorCode::POLICY_DENIED);
         }
         if is_of_another_session(text) {
@@ -181,7 +181,7 @@ impl Observer {
             // A text that cannot be read gets no entry: it may have been damaged on its way.
             let is_for_good = code.is_retryable() != Some(true) && *code != ErrorCode::PARSE_ERROR;
             // A host that starts again may have lost the join of the hostile member.
-            let is_here = self.authority.agents.contains_key(from) && !self.left.contains(from);
+            let is_here = self.authority.agents.contains_key(from) && !self.left.contains_key(from);
             let is_known = !is_here || self.consumed.contains_key(mid);
             if !is_for_good || is_known || mid.to_string().len() > 128 {
                 continue;

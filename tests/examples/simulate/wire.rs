@@ -36,7 +36,7 @@ impl Observer {
             self.judge_silence(to, text)?;
             judge_retry(text)?;
             self.judge_turns(to, text)?;
-            self.serves(to, text);
+            self.serves(to, text)?;
             if is_a(text, ">sync:registry{") {
                 self.bounds.holds(to, text);
             } else if !self.is_plain(to) {
@@ -67,6 +67,7 @@ impl Observer {
                 return says(format!("{who} says it holds {held}, and {last} is durable"));
             }
         } else if let Some(position) = number_in::<u64>(text, "pos") {
+            self.judge_presence(to, position)?;
             return self.relays(position, text).or_else(says);
         } else {
             // A member sends a frame only from its outbox.
@@ -138,6 +139,16 @@ impl Observer {
         mine.next().map(|number| format!("k{}_{number}", side.id))
     }
 
+    /// Checks that a member which has left gets no later entry.
+    fn judge_presence(&self, to: MemberId, position: u64) -> Result {
+        match self.left.get(&to) {
+            Some(left) if position > *left => {
+                Err(format!("{to} has left at {left}, and gets {position}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a relayed entry is durable and names the entry before it.
     fn relays(&self, position: u64, text: &str) -> Result {
         let Some(entry) = self.log.get(position as usize - 1) else {
@@ -177,7 +188,7 @@ impl Observer {
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
         // The host may have given this answer before it expected the number of this frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
-        let has_left = self.left.contains(&to);
+        let has_left = self.left.contains_key(&to);
         // While a clock was wrong, the timestamp may have been in the future, and the host may have
         // said so. Later the frame may be too old.
         let is_for_now = code == Some("E3001");
