@@ -35,6 +35,10 @@ impl Codes {
         self.left.insert(member);
     }
 
+    pub(super) fn has_left(&self, member: MemberId) -> bool {
+        self.left.contains(&member)
+    }
+
     fn refuses(&mut self, key: (MemberId, Mid), code: ErrorCode) {
         self.of.entry(key).or_default().insert(code);
     }

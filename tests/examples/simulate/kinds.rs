@@ -10,7 +10,7 @@ use super::moves::cells;
 
 /// Kinds that must occur in every thousand runs. Kinds with `draft` are events of a member that speaks the draft
 /// alone.
-const EXPECTED: [&str; 68] = [
+const EXPECTED: [&str; 70] = [
     "draft Acknowledged",
     "draft AtLeastOnce",
     "draft Cancelled",
@@ -41,6 +41,7 @@ const EXPECTED: [&str; 68] = [
     "host AtLeastOnce",
     "host Checkpoint",
     "host Dropped",
+    "host Lapsed",
     "host RolledBack",
     "host NotRecovered",
     "host OverSoftLimit",
@@ -64,6 +65,7 @@ const EXPECTED: [&str; 68] = [
     "member Checkpoint",
     "member Expired",
     "member Joined",
+    "member Lapsed",
     "member Missed",
     "member OverSoftLimit",
     "member PeerError E2001",
@@ -137,6 +139,7 @@ fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
         Event::Cancelled(_) => "Cancelled",
         Event::Expired(_) => "Expired",
         Event::Dropped(_) => "Dropped",
+        Event::Lapsed(_) => "Lapsed",
         Event::OverSoftLimit { .. } => "OverSoftLimit",
         Event::Checkpoint(_) => "Checkpoint",
         Event::SummaryWanted { .. } => "SummaryWanted",

@@ -186,6 +186,7 @@ impl Observer {
         events: &[Event],
         counts: &mut Counts,
     ) -> Result {
+        self.judge_truths(who, batch, counts)?;
         if who == 0 {
             self.note_values(batch);
             self.judge_errands(batch)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use accp_runtime::session::{MemberId, Mid};
+use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 
 use super::draft::Plain;
@@ -36,6 +36,12 @@ pub(crate) struct Seen {
     pub(super) due: BTreeSet<u64>,
     /// Positions of requests that another member has now.
     taken: BTreeSet<u64>,
+    /// When the side took each frame that waits for a handler.
+    pub(super) came: BTreeMap<u64, Time>,
+    /// All positions that handlers of the side have ever got.
+    pub(super) handed: BTreeSet<u64>,
+    /// Whether the side has ever started again.
+    pub(super) has_started: bool,
     /// The last position that was delivered since the side started.
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
@@ -66,6 +72,9 @@ impl Seen {
             snapshot: 0,
             due: BTreeSet::new(),
             taken: BTreeSet::new(),
+            came: BTreeMap::new(),
+            handed: BTreeSet::new(),
+            has_started: false,
             told: 0,
             outbox: BTreeMap::new(),
             fates: Fates::new(),
@@ -146,6 +155,7 @@ impl Seen {
         }
         if is_due {
             self.due.insert(position);
+            self.came.insert(position, entry.at);
         }
         Ok(())
     }
@@ -153,6 +163,7 @@ impl Seen {
     /// Notes that the side starts again, and resets its counts.
     pub(super) fn starts_again(&mut self) {
         (self.told, self.since, self.is_met) = (0, (0, 0), false);
+        self.has_started = true;
         self.answers.clear();
         self.fates.retain(|_, is_part| !*is_part);
     }
@@ -204,6 +215,15 @@ impl Seen {
             if !wanted.as_ref().is_some_and(|wanted| wanted.contains(&sent)) {
                 let text = format!("{id} marks {position} with {sent} replies of {wanted:?}");
                 return Err(text);
+            }
+        }
+        for position in &batch.lapsed {
+            if !self.due.remove(position) {
+                return Err(format!("{position} lapses at {id}, and did not wait"));
+            }
+            let waited = self.answers.remove(position).is_some();
+            if !self.taken.remove(position) && !waited {
+                return Err(format!("{position} lapses at {id}, and is not over"));
             }
         }
         match replies.keys().next() {

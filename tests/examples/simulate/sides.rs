@@ -295,7 +295,7 @@ impl Observer {
                 inbound.text()
             ));
         }
-        Ok(())
+        self.judge_inbound(who, inbound)
     }
 
     /// Checks that the token of a frame has fired if and only if the chain was cancelled. Returns

@@ -333,6 +333,9 @@ impl World {
         let Some(first) = inbox.and_then(|inbox| inbox.first().cloned()) else {
             return Ok(());
         };
+        if self.lapses(who, &first)? {
+            return Ok(());
+        }
         let sender = self.sender_of(who, &first);
         let node = &mut self.nodes[who];
         let (agent, now) = (node.agent, self.room.now);
