@@ -16,7 +16,8 @@ impl World {
         let Some((session, now)) = self.session(who)? else {
             return Ok(false);
         };
-        if !session.waits(position) {
+        // A stopped host writes nothing.
+        if !session.waits(position) || session.rolled_back().is_some() {
             return Ok(false);
         }
         let has_lapsed = session.lapse(inbound, now);

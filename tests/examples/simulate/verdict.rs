@@ -183,6 +183,10 @@ impl World {
             self.observer.chains.judge_waiting()?;
         }
         self.judge_words()?;
+        self.judge_refusals_of_stores()?;
+        if self.judge_file_erasure()? {
+            return Ok(());
+        }
         self.judge_damage()
     }
 
