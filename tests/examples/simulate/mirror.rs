@@ -31,9 +31,9 @@ impl<S, M> Mirrored<S, M> {
 fn same<A: PartialEq + Debug>(
     call: &str,
     here: Result<A, StoreError>,
-    there: Result<A, StoreError>,
+    there: &Result<A, StoreError>,
 ) -> Result<A, StoreError> {
-    let is_same = match (&here, &there) {
+    let is_same = match (&here, there) {
         (Ok(here), Ok(there)) => here == there,
         (Err(here), Err(there)) => (here.kind(), here.side()) == (there.kind(), there.side()),
         _ => false,
@@ -55,16 +55,16 @@ impl<S: Store, M: Store> Store for Mirrored<S, M> {
         same(
             "commit",
             self.store.commit(group),
-            self.mirror.commit(group),
+            &self.mirror.commit(group),
         )
     }
 
     fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
-        same("load", self.store.load(side), self.mirror.load(side))
+        same("load", self.store.load(side), &self.mirror.load(side))
     }
 
     fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
-        same("open", self.store.open(side), self.mirror.open(side))
+        same("open", self.store.open(side), &self.mirror.open(side))
     }
 
     fn entries(
@@ -74,12 +74,12 @@ impl<S: Store, M: Store> Store for Mirrored<S, M> {
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
         let here = self.store.entries(side, from, limit);
-        same("entries", here, self.mirror.entries(side, from, limit))
+        same("entries", here, &self.mirror.entries(side, from, limit))
     }
 
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
         let here = self.store.entry(side, position);
-        same("entry", here, self.mirror.entry(side, position))
+        same("entry", here, &self.mirror.entry(side, position))
     }
 
     /// The order of two frames with nearly the same score may differ, so only the positions are compared, and only if
@@ -97,46 +97,46 @@ impl<S: Store, M: Store> Store for Mirrored<S, M> {
         };
         let is_whole = here.len().max(there.len()) < limit;
         if is_whole {
-            same("search", Ok(places(&here)), Ok(places(&there)))?;
+            same("search", Ok(places(&here)), &Ok(places(&there)))?;
         }
         Ok(here)
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         let here = self.store.cold(side, key);
-        same("cold", here, self.mirror.cold(side, key))
+        same("cold", here, &self.mirror.cold(side, key))
     }
 
     fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
         let here = self.store.cold_keys(side);
-        same("cold_keys", here, self.mirror.cold_keys(side))
+        same("cold_keys", here, &self.mirror.cold_keys(side))
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        same("list", self.store.list(), self.mirror.list())
+        same("list", self.store.list(), &self.mirror.list())
     }
 
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let here = self.store.sides(session);
-        same("sides", here, self.mirror.sides(session))
+        same("sides", here, &self.mirror.sides(session))
     }
 
     fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
         let here = self.store.summary(side);
-        same("summary", here, self.mirror.summary(side))
+        same("summary", here, &self.mirror.summary(side))
     }
 
     fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
-        same("delete", self.store.delete(side), self.mirror.delete(side))
+        same("delete", self.store.delete(side), &self.mirror.delete(side))
     }
 
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         let here = self.store.retain(side, retention);
-        same("retain", here, self.mirror.retain(side, retention))
+        same("retain", here, &self.mirror.retain(side, retention))
     }
 
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
-        same("erase", self.store.erase(group), self.mirror.erase(group))
+        same("erase", self.store.erase(group), &self.mirror.erase(group))
     }
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
