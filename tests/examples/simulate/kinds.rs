@@ -10,7 +10,7 @@ use super::moves::cells;
 
 /// Kinds that must occur in every thousand runs. Kinds with `draft` are events of a member that speaks the draft
 /// alone.
-const EXPECTED: [&str; 70] = [
+const EXPECTED: [&str; 77] = [
     "draft Acknowledged",
     "draft AtLeastOnce",
     "draft Cancelled",
@@ -38,6 +38,9 @@ const EXPECTED: [&str; 70] = [
     "entry Refused E2003",
     "entry Refused E5001",
     "entry Refused E5002",
+    "guest Denied E2001",
+    "guest Denied E5001",
+    "guest answers",
     "host AtLeastOnce",
     "host Checkpoint",
     "host Dropped",
@@ -81,6 +84,10 @@ const EXPECTED: [&str; 70] = [
     "member Schemas",
     "member SchemasUnavailable",
     "member Supplied",
+    "post Accepted",
+    "post Refused E2001",
+    "post Refused E3003",
+    "post supplies",
 ];
 
 /// The number of times that each kind has occurred.
