@@ -17,6 +17,7 @@ mod counts;
 mod damage;
 mod disks;
 mod draft;
+mod effects;
 mod enemy;
 mod erasing;
 mod folds;
