@@ -118,6 +118,19 @@ impl Observer {
         Ok(())
     }
 
+    /// Returns the kind of a refused answer to a request for another member; `None` for any other refused frame.
+    pub(super) fn forgery(&self, entry: &Entry) -> Option<&'static str> {
+        let (sender, text) = (entry.sender, &*entry.text);
+        let is_one = Some(sender) == self.enemy && self.first_code(sender, text).is_none();
+        self.answer_code(sender, text).filter(|_| is_one)?;
+        let is_chosen = self.chains.addresses.answers_a_chosen_one(text);
+        Some(if is_chosen {
+            "forged answer, chosen taker"
+        } else {
+            "forged answer, named taker"
+        })
+    }
+
     /// Checks the envelope of a frame that took a number: the host must refuse a wrong envelope, and a timestamp in
     /// the future.
     pub(super) fn judge_envelope(&self, entry: &Entry) -> Result {

@@ -244,6 +244,9 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.judge_code(entry, code)?;
+            if let Some(kind) = self.forgery(entry) {
+                counts.kinds.count(kind.into());
+            }
             self.refused.insert((sender, mid.clone()));
             // The first part may still be under way. When it arrives, the host may refuse it, too.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));

@@ -41,6 +41,7 @@ mod plain;
 mod plan;
 mod posts;
 mod probes;
+mod prompt;
 mod queue;
 mod reading;
 mod reasons;
@@ -152,6 +153,7 @@ impl World {
             }
         }
         self.settle()?;
+        self.judge_promptness()?;
         self.judge_wants()?;
         self.read_back()?;
         self.read_references()?;
