@@ -10,7 +10,7 @@ use super::moves::cells;
 
 /// Kinds that must occur in every thousand runs. Kinds with `draft` are events of a member that speaks the draft
 /// alone.
-const EXPECTED: [&str; 79] = [
+const EXPECTED: [&str; 80] = [
     "draft Acknowledged",
     "draft AtLeastOnce",
     "draft Cancelled",
@@ -45,6 +45,7 @@ const EXPECTED: [&str; 79] = [
     "guest answers",
     "host AtLeastOnce",
     "host Checkpoint",
+    "host CheckpointDeferred",
     "host Dropped",
     "host Lapsed",
     "host RolledBack",

@@ -22,14 +22,15 @@ const RESTING: usize = 200;
 const TEXT: &str = "prompt";
 
 impl World {
-    /// Lets a member send a frame once all sides are quiet. In some runs the host or the member starts again first.
+    /// Lets a member send a frame once all sides are quiet. In some runs with crashes, the host or the member starts
+    /// again first.
     pub(super) fn judge_promptness(&mut self) -> Result {
         let is_usual = !self.plan.drafts && !self.copies.has_back() && self.plan.flood <= USUAL;
         if !is_usual || self.plan.members > 5 {
             return Ok(());
         }
-        match self.plan.sends % 4 {
-            0 => {
+        match self.plan.sends % 2 {
+            0 if self.plan.host_crashes > 0 => {
                 self.restart(0)?;
                 self.meets("the host", |world| {
                     let greeted = &world.observer.serving.greeted;
@@ -37,7 +38,7 @@ impl World {
                     members.all(|node| greeted.contains(&node.id))
                 })?;
             }
-            1 => {
+            1 if self.plan.member_crashes > 0 => {
                 self.restart(1)?;
                 self.meets("a member", |world| world.observer.sides[1].is_met)?;
             }

@@ -15,6 +15,7 @@ mod control;
 mod copies;
 mod counts;
 mod damage;
+mod deferring;
 mod disks;
 mod draft;
 mod effects;
@@ -83,6 +84,7 @@ pub(crate) use outcome::run;
 pub(crate) use plan::{RunPlan, Trim};
 
 use copies::Copies;
+use deferring::Told;
 use disks::Disks;
 use enemy::Enemy;
 use node::{Node, Result, said};
@@ -110,6 +112,7 @@ struct World {
     copies: Copies,
     disks: Disks,
     rules: Rules,
+    told: Arc<Mutex<Told>>,
     /// Whether the faults have ended.
     is_whole: bool,
 }
@@ -222,6 +225,9 @@ impl World {
             self.disks.reopen()?;
         }
         self.room.restart(self.nodes[who].id).map_err(said)?;
+        if who == 0 {
+            self.hook()?;
+        }
         for node in &self.nodes {
             let member = self.room.host.session().state().member_of(node.agent);
             let has_lost = self.room.host.session().rolled_back().is_some();
@@ -397,6 +403,7 @@ impl World {
         self.hear_of_values(who, &batch.events)?;
         if who == 0 {
             self.hear_of_the_log(&batch.events);
+            self.judge_hook(batch)?;
         }
         self.judge_context(who, batch)
     }
