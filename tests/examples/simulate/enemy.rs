@@ -200,7 +200,7 @@ impl Enemy {
         self.next += 1;
         let mid = format!("{}{:09}", self.id, 1000 + self.next);
         let long = "n".repeat(110);
-        let (head, more) = match rng.below(7) {
+        let (head, more) = match rng.below(8) {
             0 => ("@x>req:plan{}".into(), String::new()),
             1 => ("@x>req:plan{}".into(), format!(",cid:{long}{}", self.next)),
             // After more cancellations the host would forget the first ones: see the test
@@ -227,6 +227,10 @@ impl Enemy {
                     String::new(),
                 )
             }
+            6 => (
+                "@x>stream:infer{idx:0|tot:2|d:x|schema:ST}".into(),
+                format!(",cid:{long}{}", self.next),
+            ),
             _ => {
                 let mid = rng.next_u64() >> 16;
                 return format!("@x>req:plan{{}}[mid:{mid:012x},seq:{}]", facts.seq);

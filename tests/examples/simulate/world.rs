@@ -14,6 +14,7 @@ mod content;
 mod control;
 mod copies;
 mod counts;
+mod crowding;
 mod damage;
 mod deferring;
 mod disks;
@@ -143,6 +144,7 @@ impl World {
             }
             self.administer()?;
             self.attack()?;
+            self.crowd_a_chain()?;
             self.fail()?;
             let ahead = self.rng.below(400);
             self.advance(Duration::from_millis(ahead))?;
