@@ -19,6 +19,8 @@ use super::text::maker;
 
 pub(super) const GUESTS: [&str; 2] = ["g1", "g2"];
 const STEPS: usize = 70;
+/// The most members: the guests, and the agent that posts.
+const MEMBERS: usize = GUESTS.len() + 1;
 
 /// What must be true of a session. A copy of the model stands for what is durable.
 #[derive(Debug, Clone, Default)]
@@ -94,6 +96,7 @@ pub(super) fn play(seed: u64, kinds: &mut Kinds) -> Result {
     let rules = Rules {
         scope: Scope::Sender,
         key: Some(LogKey::new([3; 32])),
+        members: MEMBERS,
         ..Rules::default()
     };
     let (store, now) = (Shared::default(), Time::from_secs(1_714_000_000));
@@ -121,6 +124,10 @@ impl Model {
         MemberId::new(101 + at as u16)
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        self.names.len() == MEMBERS
+    }
+
     pub(super) fn joins(&mut self, name: &'static str) -> Option<MemberId> {
         if !self.names.contains(&name) {
             self.names.push(name);
@@ -145,13 +152,14 @@ impl House {
     fn step(&mut self, kinds: &mut Kinds) -> Result {
         self.room.now = self.room.now + Duration::from_millis(100);
         let guest = GUESTS[self.rng.below(2) as usize];
-        match self.rng.below(14) {
+        match self.rng.below(15) {
             0 | 1 => self.join(guest),
             2..6 => self.speak(guest, kinds),
             6 | 7 => self.handle(guest, kinds),
             8..11 => self.post(kinds),
             11 => self.supply(kinds),
             12 => self.commit(),
+            13 => self.turns_away(),
             _ => self.change(guest),
         }
     }

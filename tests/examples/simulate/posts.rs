@@ -1,8 +1,8 @@
 //! An agent that has no link: it posts each of its frames, and sends the bytes of its values by themselves.
 
-use accp_runtime::session::{Input, Mid};
+use accp_runtime::session::{Input, InputError, JoinError, Mid};
 use accp_runtime::{AgentId, ErrorCode};
-use accp_session::{Posted, Supplied};
+use accp_session::{Outgoing, Posted, Supplied};
 
 use super::guests::{Asked, Fate, GUESTS, House};
 use super::kinds::Kinds;
@@ -23,8 +23,22 @@ struct Post {
     to: Option<&'static str>,
     /// The key of the value that the frame announces.
     key: Option<String>,
+    /// Whether the frame comes from the outbox that the agent had when it had a side of its own. Then the host gives
+    /// it its number.
+    is_old: bool,
     /// The code with which the host must refuse the frame.
     want: Option<ErrorCode>,
+}
+
+impl Post {
+    fn outgoing(&self) -> Outgoing {
+        Outgoing {
+            order: 1,
+            mid: Mid::parse(&self.mid),
+            head: self.head.clone(),
+            tail: String::new(),
+        }
+    }
 }
 
 impl House {
@@ -36,7 +50,10 @@ impl House {
         let text = format!("{}[mid:{},seq:{}{more}]", post.head, post.mid, post.seq);
         let agent = AgentId::new(POSTER).map_err(said)?;
         let (session, now) = self.session()?;
-        let posted = session.post_by(&agent, text.as_bytes(), now);
+        let posted = match id.filter(|_| post.is_old) {
+            Some(id) => session.post_outgoing(id, &post.outgoing(), now),
+            None => session.post_by(&agent, text.as_bytes(), now),
+        };
         let posted = posted.map_err(said)?;
         let id_now = session.state().member_of(POSTER);
         let mid = Mid::parse(&post.mid);
@@ -96,10 +113,11 @@ impl House {
             number,
             to: None,
             key: None,
+            is_old: false,
             want: None,
         };
         let (id, before) = (self.model.id(POSTER), self.model.posted.clone());
-        match (self.rng.below(9), id, before) {
+        match (self.rng.below(10), id, before) {
             (0, ..) => {
                 post.to = Some(GUESTS[0]);
                 let is_known = self.model.id(GUESTS[0]).is_some();
@@ -126,9 +144,32 @@ impl House {
                 post.head = format!("@{POSTER}>sync:put{{keys:[[{key},{DIGEST},1]]}}");
                 post.key = Some(key);
             }
+            (7, Some(_), _) => post.is_old = true,
             _ => {}
         }
         post
+    }
+
+    /// Lets agents come that the host must not let in: one with the name of the host, and one too many.
+    pub(super) fn turns_away(&mut self) -> Result {
+        let is_full = self.model.is_full();
+        for (name, is_due) in [("hub", true), ("late", is_full)] {
+            let agent = AgentId::new(name).map_err(said)?;
+            let (session, now) = self.session()?;
+            if !is_due {
+                continue;
+            }
+            let joined = session.join_guest(&agent, now);
+            let is_right = match &joined {
+                Err(InputError::Join(JoinError::Host(_))) => name == "hub",
+                Err(InputError::Join(JoinError::Full)) => name == "late",
+                _ => false,
+            };
+            if !is_right {
+                return Err(format!("@{name} is let in: {joined:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// Lets the agent send the bytes of a value, or wrong bytes, or lets the value expire.
