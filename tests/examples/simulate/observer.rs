@@ -28,6 +28,7 @@ use super::wishes::Serving;
 /// The most tokens of a frame (draft section 3.4).
 const FRAME_TOKENS: usize = 240;
 
+#[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug)]
 pub(crate) struct Observer {
     pub(super) scope: Scope,

@@ -153,12 +153,9 @@ impl House {
     /// Lets agents come that the host must not let in: one with the name of the host, and one too many.
     pub(super) fn turns_away(&mut self) -> Result {
         let is_full = self.model.is_full();
-        for (name, is_due) in [("hub", true), ("late", is_full)] {
+        for name in ["hub", "late"].into_iter().take(1 + usize::from(is_full)) {
             let agent = AgentId::new(name).map_err(said)?;
             let (session, now) = self.session()?;
-            if !is_due {
-                continue;
-            }
             let joined = session.join_guest(&agent, now);
             let is_right = match &joined {
                 Err(InputError::Join(JoinError::Host(_))) => name == "hub",

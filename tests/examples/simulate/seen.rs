@@ -12,6 +12,7 @@ use super::text::{field, intent};
 use super::waiting::Fates;
 
 /// One side: the host or a member.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,

@@ -63,7 +63,10 @@ impl Observer {
             Event::Schemas(hash) => batch.registries.iter().any(|(kept, _)| kept == hash),
             Event::Retried { old, new, .. } if old == new => {
                 let mut kept = batch.outbox.iter();
-                let is_put = |change: &OutboxChange| matches!(change, OutboxChange::Put(frame) if frame.mid == *old);
+                let is_put = |change: &OutboxChange| match change {
+                    OutboxChange::Put(frame) => frame.mid == *old,
+                    OutboxChange::Remove(_) => false,
+                };
                 self.sides[who].outbox.contains_key(old) || kept.any(is_put)
             }
             Event::Removed(member) => has_lost || Some(*member) == self.enemy,
