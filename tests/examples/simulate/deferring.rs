@@ -76,11 +76,14 @@ impl World {
         if !self.defers() {
             return Ok(());
         }
+        let mut told = self.told.lock().map_err(said)?;
+        // The hook does not hear of the checkpoints that come back.
         let is_back = |event: &Event| matches!(event, Event::Recovered(_));
         if batch.events.iter().any(is_back) {
+            told.taken.clear();
+            told.vetoes.clear();
             return Ok(());
         }
-        let mut told = self.told.lock().map_err(said)?;
         let controls = batch.entries.iter();
         let controls = controls.filter(|entry| entry.kind == EntryKind::Control);
         for id in controls.clone().filter_map(|entry| checkpoint(&entry.text)) {
