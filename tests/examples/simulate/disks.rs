@@ -21,7 +21,7 @@ use super::tape::{Disk, Kept};
 const FILE: &str = "accp.db";
 
 /// Makes a folder for the file of a run, in memory where the system has such a folder.
-fn folder() -> std::io::Result<TempDir> {
+pub(super) fn folder() -> std::io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
         return tempfile::tempdir_in(memory);
@@ -91,7 +91,10 @@ impl Disks {
         let mut bytes = Vec::new();
         for file in std::fs::read_dir(folder.path()).map_err(said)? {
             let file = file.map_err(said)?.path();
-            bytes.extend(std::fs::read(file).map_err(said)?);
+            // This file has locks, and only numbers of pages.
+            if !file.to_string_lossy().ends_with("-shm") {
+                bytes.extend(std::fs::read(file).map_err(said)?);
+            }
         }
         Ok(Some(bytes))
     }

@@ -26,6 +26,7 @@ mod folds;
 mod forged;
 mod guests;
 mod hearing;
+mod hubs;
 mod kinds;
 mod lapsing;
 mod limits;
