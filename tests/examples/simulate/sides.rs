@@ -283,13 +283,9 @@ impl Observer {
         if side.plain.is_some() {
             return self.delivered_plainly(who, inbound);
         }
-        let entries = [
-            self.log.get(position as usize - 1),
-            self.timeline.at(position),
-        ];
-        let mut entries = entries.into_iter().flatten();
         let is_it = |e: &Entry| (inbound.text(), inbound.sender()) == (&*e.text, e.sender);
-        if !entries.any(is_it) {
+        let is_here = self.log.get(position as usize - 1).is_some_and(is_it);
+        if !is_here && !self.timeline.at(position).is_some_and(is_it) {
             return Err(format!(
                 "{position} is delivered to {id} as {}",
                 inbound.text()
