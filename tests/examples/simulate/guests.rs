@@ -447,14 +447,11 @@ impl House {
         let kept = stored.map(|stored| stored.inboxes).unwrap_or_default();
         let kept: BTreeMap<_, _> = kept.into_iter().collect();
         let session = self.room.host.session();
-        let ids = self
-            .model
-            .names
-            .iter()
-            .filter_map(|name| self.model.id(name));
+        let names = self.model.names.iter();
+        let mut ids = names.filter_map(|name| self.model.id(name));
         let is_told =
             |id: MemberId| session.inbox_of(id) == self.model.inboxes.get(&id).map(String::as_str);
-        if kept == self.model.inboxes && ids.map(is_told).all(|is_told| is_told) {
+        if kept == self.model.inboxes && ids.all(is_told) {
             return Ok(());
         }
         Err(format!(

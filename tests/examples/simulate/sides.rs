@@ -285,7 +285,8 @@ impl Observer {
         }
         let is_it = |e: &Entry| (inbound.text(), inbound.sender()) == (&*e.text, e.sender);
         let is_here = self.log.get(position as usize - 1).is_some_and(is_it);
-        if !is_here && !self.timeline.at(position).is_some_and(is_it) {
+        let was_here = self.timeline.at(position).is_some_and(is_it);
+        if !(is_here || was_here) {
             return Err(format!(
                 "{position} is delivered to {id} as {}",
                 inbound.text()
