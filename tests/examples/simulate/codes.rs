@@ -249,7 +249,11 @@ impl Observer {
     /// Checks what the host answers to a frame of the hostile member: an acknowledgement needs a frame in the log, a
     /// duplicate needs a frame or a member that has the id, and a refusal has its code.
     pub(super) fn answers_the_enemy(&self, to: MemberId, of: &Mid, text: &str) -> Result {
-        // `~` means that the answer is about no frame.
+        // `~` means that the answer is about no frame: the host could not read the text, and says at which byte.
+        let is_unread = *of == Mid::parse("~") && text.contains("{code:E1001");
+        if is_unread && field(text, "at").is_none() {
+            return Err(format!("{to} is not told what is wrong in its text"));
+        }
         if self.timeline.has_lost() || *of == Mid::parse("~") {
             return Ok(());
         }
