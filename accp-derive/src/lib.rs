@@ -75,7 +75,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `skip`: the field never travels; a reader sets it to [`Default::default`].
 /// - `flatten`: takes the params that no other field takes, under their full names: params that the schema does not
 ///   know, and fields of the schema that the struct does not have. The field is a `Map`, or a `BTreeMap` from texts
-///   to values.
+///   to values. Only a frame has such a field. It cannot hold enumerations and records of a schema: the struct has
+///   fields for them, or names them with `ignore`.
 ///
 /// - `with = module`: two functions of the module convert the value, or the value inside an `Option`. `encode` takes
 ///   a reference to the value, and `decode` returns the value. Both return a `Result`, whose error is reported as

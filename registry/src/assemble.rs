@@ -12,11 +12,12 @@ use crate::finite::endless;
 use crate::json::{Places, child};
 #[cfg(feature = "std")]
 use crate::jsonc;
-use crate::model::{ERROR, ERRORS, Field, Registry, Schema};
+use crate::model::{ERROR, ERRORS, Field, FrameSpec, Registry, Schema};
 use crate::nearest::nearest;
 use crate::problem::{Position, Problem, Problems};
 use crate::protocol::Protocol;
 use crate::read;
+use crate::reader::suggest;
 use crate::types::Type;
 
 /// A registry document and its source.
@@ -159,6 +160,7 @@ pub(crate) fn assemble(
     }
     assembly.resolve_defaults(&mut registry);
     assembly.check_errors(&registry);
+    assembly.check_failures(&registry);
     if assembly.problems.is_empty() {
         return Ok(registry);
     }
@@ -223,6 +225,8 @@ impl Assembly {
     /// Checks that every schema named by a type exists.
     fn check_nested(&mut self, registry: &mut Registry) {
         let codes: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
+        let named = registry.schemas().map(|s| (s.name.clone(), s.code.clone()));
+        let named: BTreeMap<String, String> = named.collect();
         for schema in registry.schemas.iter_mut() {
             for field in &mut schema.fields {
                 let Some(code) = field.ty.schema_code().filter(|code| !codes.contains(*code))
@@ -234,9 +238,12 @@ impl Assembly {
                     .iter()
                     .copied()
                     .chain(codes.iter().map(String::as_str));
-                let cure = match nearest(code, known) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!(
+                let cure = match (named.get(code), nearest(code, known)) {
+                    (Some(meant), _) => {
+                        format!("did you mean `{meant}`, the code of the schema `{code}`?")
+                    }
+                    (None, Some(near)) => format!("did you mean `{near}`?"),
+                    (None, None) => format!(
                         "the types are {}, enum(a,b), [T], {{T}} and the codes of the schemas here",
                         Type::WORDS.join(", "),
                     ),
@@ -294,6 +301,33 @@ impl Assembly {
             report(format!(
                 "`{ERRORS}` is the code of errors, and `fail:error` here requires `{name}`, which most errors lack"
             ));
+        }
+    }
+
+    /// Checks that failures can have the schema that a rule names for them.
+    fn check_failures(&mut self, registry: &Registry) {
+        for schema in registry.schemas() {
+            let errors = schema.rules.errors.as_deref();
+            // Every session knows the profile of errors.
+            let Some(code) = errors.filter(|code| *code != ERRORS) else {
+                continue;
+            };
+            let pointer = format!("/schemas/{}/rules/errors", schema.name);
+            let problem = match registry.schema(code) {
+                Some(other) if holds_failures(other) => continue,
+                Some(_) => {
+                    Problem::new(pointer, format!("no failure can have the schema `{code}`")).cure(
+                        "name `ER`, or a schema with a frame `fail` and without a rule `errors`",
+                    )
+                }
+                None => {
+                    let codes = || registry.schemas().map(|schema| schema.code.as_str());
+                    let known = || codes().filter(|code| *code != ERRORS).chain([ERRORS]);
+                    let problem = Problem::new(pointer, format!("there is no schema `{code}`"));
+                    suggest(problem, code, "codes", known)
+                }
+            };
+            self.report_in(&schema.name, problem);
         }
     }
 
@@ -366,6 +400,14 @@ impl Assembly {
             }
         }
     }
+}
+
+/// Returns whether a host lets frames with the intent `fail` have this schema.
+fn holds_failures(schema: &Schema) -> bool {
+    let is_failure = |frame: &FrameSpec| frame.intent() == "fail";
+    let is_listed =
+        schema.frames.iter().any(is_failure) || schema.frames.is_empty() && schema.union.is_none();
+    is_listed && schema.rules.errors.is_none()
 }
 
 fn key_of(field: &Field) -> (&str, &str, &Type) {

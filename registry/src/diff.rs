@@ -33,8 +33,8 @@ use keys::{before, by_keys, named, renamed, under_new_names};
 /// | schema renamed | none: only the code travels |
 /// | code changed | both: frames with either code are unknown to one side (E1003) |
 /// | field added | none: a reader ignores unknown keys, or fills in the default |
-/// | field removed | the old reader: the value is lost, or the field was required (E1004) |
-/// | field renamed, abbreviation changed | a reader that does not know the key of the other side, as a name, an abbreviation or an alias: the value is lost, or the field is required there (E1004) |
+/// | field removed | the old reader: it no longer gets the value, or the field was required (E1004) |
+/// | field renamed, abbreviation changed | a reader that does not know the key of the other side, as a name, an abbreviation or an alias: it drops the value, or the field is required there (E1004) |
 /// | name, abbreviation or alias of one field taken for another field | both: each reads the value of one field as that of the other |
 /// | alias added or removed | none, unless the older registry has the key for another field |
 /// | required added | the new reader: the other side leaves the field out (E1004) |

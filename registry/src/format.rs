@@ -75,7 +75,9 @@ impl Format {
             Self::Timestamp => "a time of RFC 3339, such as 2026-11-28T09:30:00Z",
             Self::Duration => "a duration of ISO 8601, such as P1DT12H",
             Self::Uuid => "a UUID, in small letters and with its hyphens",
-            Self::Url => "an absolute URL in ASCII, such as https://example.org/",
+            Self::Url => {
+                "an absolute URL of RFC 3986, with %XX for other characters, such as https://example.org/"
+            }
             Self::Bytes => "base64 without padding",
         }
     }

@@ -35,7 +35,7 @@ use crate::types::Type;
 pub struct Registry {
     /// The version that `sync:registry` announces as `v` (draft section 6.4).
     pub version: u64,
-    /// The tokenizer that counts the budgets of this registry.
+    /// The tokenizer that the names of the registry were chosen for. It does not choose the counter of a session.
     pub tokenizer: Option<String>,
     pub(crate) protocol: &'static Protocol,
     /// The schemas, sorted by name. The digest of their hash is kept with them, because each session asks for it.
@@ -289,7 +289,14 @@ impl Schema {
         let Some(field) = self.fields.get(index).filter(with_default) else {
             return false;
         };
-        match self.frame(head) {
+        self.fills(field, head, self.frame(head))
+    }
+
+    /// Returns whether a field takes its default, if it has one, in a record with this head. `frame` is what
+    /// [`frame`](Self::frame) returns for the head.
+    #[doc(hidden)]
+    pub fn fills<S>(&self, field: &Field, head: &[S], frame: Option<&FrameSpec>) -> bool {
+        match frame {
             Some(frame) => frame.fills(&field.name),
             None => head.is_empty() || self.frames.is_empty(),
         }

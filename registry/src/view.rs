@@ -17,6 +17,12 @@ pub const ABSENT: &str = "-";
 /// The mark in the cell of a field whose text is written below the line.
 pub const BELOW: char = '|';
 
+/// Returns whether the text of a field of this type may stand below the line of its record. Every other type says where
+/// its text ends, so its text stays in its cell, however long it is.
+pub fn may_stand_below(ty: &Type) -> bool {
+    matches!(ty, Type::String | Type::Text | Type::Any)
+}
+
 /// The frames that a view shows as a text only, each with the mark between the sender and the text:
 /// `@clerk: Two have one.`
 pub const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req", "chat", '?')];

@@ -61,7 +61,7 @@ fn the_registry_itself() {
 fn fields() {
     assert_snapshot!(changes(r#""fields": ["x", "y"]"#, r#""fields": ["y", "z"]"#), @"
     /schemas/a/fields: the field `x` was removed
-        breaks the old reader: the value is lost
+        breaks the old reader: it no longer gets the value
     /schemas/a/fields: the field `z` was added
     ");
     assert_snapshot!(changes(r#""fields": ["x"]"#, r#""fields": ["x", "y"], "required": ["y"]"#), @"
@@ -82,7 +82,7 @@ fn fields() {
     ");
     assert_snapshot!(changes(r#""fields": ["priority"]"#, r#""fields": ["priority"], "abbreviations": { "priority": "p" }"#), @"
     /schemas/a/abbreviations/priority: the abbreviation of `priority` changed from `pri` to `p`
-        breaks either reader: it does not know the key, so the value is lost
+        breaks either reader: it does not know the key, so it drops the value
     ");
 }
 
@@ -93,7 +93,7 @@ fn renamed_fields() {
     let new = r#""fields": ["total"], "aliases": { "total": ["amount"] }"#;
     assert_snapshot!(changes(old, new), @"
     /schemas/a/fields: the field `amount` was renamed to `total`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it drops the value
     ");
     // A rename in two steps breaks no reader.
     assert_snapshot!(changes(old, reads), @"/schemas/a/aliases/amount: `total` is now read as `amount`");
@@ -103,7 +103,7 @@ fn renamed_fields() {
     let short = r#""fields": ["amount"], "abbreviations": { "amount": "amt" }"#;
     assert_snapshot!(changes(short, new), @"
     /schemas/a/fields: the field `amount` was renamed to `total`
-        breaks either reader: it does not know the key, so the value is lost
+        breaks either reader: it does not know the key, so it drops the value
     ");
     let known = r#""fields": ["total"], "abbreviations": { "total": "amt" }, "aliases": { "total": ["amount"] }"#;
     assert_snapshot!(changes(short, known), @"/schemas/a/fields: the field `amount` was renamed to `total`");
@@ -125,7 +125,7 @@ fn renamed_fields() {
     // Two fields become one.
     assert_snapshot!(changes(r#""fields": ["amount", "total"]"#, new), @"
     /schemas/a/fields: the field `amount` was removed
-        breaks the old reader: the value is lost
+        breaks the old reader: it no longer gets the value
     /schemas/a/aliases/total: `amount` is now read as `total`
         breaks the new reader: it reads the value of one field as that of another, and refuses a frame with both (E1001)
     ");
@@ -239,7 +239,7 @@ fn a_key_that_stands_for_another_field_gives_another_value() {
     // A new field takes the key of a removed field.
     assert_snapshot!(changes(r#""fields": ["id", "b"]"#, r#""fields": ["id", "colour"], "abbreviations": { "colour": "b" }"#), @"
     /schemas/a/fields: the field `b` was removed
-        breaks the old reader: the value is lost
+        breaks the old reader: it no longer gets the value
     /schemas/a/fields: the field `colour` was added
     /schemas/a/fields: the key `b` stood for `b`, and now stands for `colour`
         breaks either reader: it reads the value of one field as that of another
@@ -292,7 +292,7 @@ fn a_required_field_under_a_key_that_the_reader_does_not_know() {
         r#""fields": ["x"], "abbreviations": { "x": "y" }, "frames": [{ "intent": "req", "operation": "o", "required": ["x"] }]"#,
     ), @"
     /schemas/a/abbreviations/x: the abbreviation of `x` changed from `x` to `y`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it drops the value
     /schemas/a/frames/0/required: `x` is now required in req:o
         breaks the new reader: it refuses a frame without the field (E1004)
     ");

@@ -207,3 +207,14 @@ proptest! {
         }
     }
 }
+
+/// Browsers and the crate `url` take more characters than RFC 3986 has.
+#[test]
+fn a_url_with_other_characters_says_how_to_write_them() {
+    let good = ["https://example.org/?a=b%7Cc", "mailto:dev@example.org"];
+    holds(Format::Url, &good, &["https://example.org/?a=b|c"]);
+    let registry = r#"{ "schemas": { "a": { "code": "A", "fields": ["x"],
+        "types": { "x": "url" }, "defaults": { "x": "https://example.org/?a=b|c" } } } }"#;
+    let said = Registry::from_json(registry).unwrap_err().to_string();
+    assert!(said.contains("with %XX for other characters"), "{said}");
+}

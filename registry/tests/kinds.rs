@@ -148,3 +148,47 @@ fn a_frame_requires_of_its_schema_the_fields_that_it_is_about() {
         assert_eq!(by_field, required);
     }
 }
+
+#[test]
+fn failures_have_a_schema_that_can_hold_them() {
+    let of = |errors: &str| {
+        Registry::from_json(&format!(
+            r#"{{ "schemas": {{
+            "refund": {{ "code": "RF", "fields": ["order"], "rules": {{ "errors": "{errors}" }} }},
+            "trouble": {{ "code": "TR", "fields": ["why"], "frames": [{{ "intent": "fail", "operation": "pay" }}] }},
+            "free": {{ "code": "FR", "fields": ["why"] }},
+            "order": {{ "code": "OR", "fields": ["id"], "frames": [{{ "intent": "req", "operation": "order" }}] }} }} }}"#
+        ))
+    };
+    for code in ["ER", "TR", "FR"] {
+        assert!(of(code).is_ok(), "{code}");
+    }
+    assert_snapshot!(of("TX").unwrap_err(), @"
+    registry:2:71 at /schemas/refund/rules/errors: there is no schema `TX`
+        did you mean `TR`?
+    ");
+    assert_snapshot!(of("trouble").unwrap_err(), @"
+    registry:2:71 at /schemas/refund/rules/errors: there is no schema `trouble`
+        the codes are FR, OR, RF, TR, ER
+    ");
+    for code in ["OR", "RF"] {
+        let said = of(code).unwrap_err().to_string();
+        let cure = "name `ER`, or a schema with a frame `fail` and without a rule `errors`";
+        assert!(
+            said.contains(&format!("no failure can have the schema `{code}`")),
+            "{said}"
+        );
+        assert!(said.ends_with(cure), "{said}");
+    }
+}
+
+#[test]
+fn the_name_of_a_schema_in_the_place_of_its_code_is_told_its_code() {
+    let text = r#"{ "schemas": {
+        "line": { "code": "LN", "fields": ["sku"] },
+        "order": { "code": "OR", "fields": ["lines"], "types": { "lines": "[line]" } } } }"#;
+    assert_snapshot!(Registry::from_json(text).unwrap_err(), @"
+    registry:3:66 at /schemas/order/types/lines: `line` is neither a type nor the code of a schema
+        did you mean `LN`, the code of the schema `line`?
+    ");
+}

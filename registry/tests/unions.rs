@@ -200,7 +200,7 @@ fn changes_of_a_union() {
     ");
     assert_snapshot!(changes(&more, &old), @"
     /schemas/a/fields: the field `at` was removed
-        breaks the old reader: the value is lost
+        breaks the old reader: it no longer gets the value
     /schemas/a/variants/0/fields: the variant `card` no longer has `sum`
         breaks the new reader: it refuses the field, which another variant has (E1004)
     /schemas/a/variants/0/required: `no` is now required in the variant `card`

@@ -293,7 +293,9 @@ fn given(
         Type::Decimal => decimal().prop_map(Value::from).boxed(),
         Type::Number => number().boxed(),
         Type::Boolean => any::<bool>().prop_map(Value::from).boxed(),
-        Type::Agent => "[A-Za-z0-9_-]{1,8}".prop_map(Value::from).boxed(),
+        Type::Agent => "[A-Za-z0-9_-]{1,8}|[A-Za-z0-9_-]{64}"
+            .prop_map(Value::from)
+            .boxed(),
         Type::Formatted(format) => formatted(*format).prop_map(Value::from).boxed(),
         Type::Enum(values) => {
             let names: Vec<_> = values.iter().map(|value| value.name.clone()).collect();
@@ -339,11 +341,11 @@ fn variants(
     proptest::strategy::Union::new(variants).boxed()
 }
 
-/// Returns any text of a format.
+/// Returns any text of a format. Texts of a format without a bound may be longer than a line of a view.
 pub fn formatted(format: Format) -> BoxedStrategy<String> {
     const DATE: &str = "[0-9]{4}-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])";
     const TIME: &str = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
-    const DURATION: &str = "P((([0-9]{1,3}Y([0-9]{1,3}M([0-9]{1,3}D)?)?)|[0-9]{1,3}M|[0-9]D)(T[0-9]{1,3}(H|M|S))?\
+    const DURATION: &str = "P((([0-9]{1,70}Y([0-9]{1,3}M([0-9]{1,3}D)?)?)|[0-9]{1,3}M|[0-9]D)(T[0-9]{1,3}(H|M|S))?\
         |T[0-9]H([0-9]M([0-9]S)?)?|[0-9]{1,3}W)";
     let text = match format {
         Format::Date => DATE.prop_map(String::from).boxed(),
@@ -354,9 +356,9 @@ pub fn formatted(format: Format) -> BoxedStrategy<String> {
         Format::Duration => DURATION.prop_map(String::from).boxed(),
         Format::Uuid => "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}".boxed(),
         Format::Url => {
-            "[A-Za-z][A-Za-z0-9+.-]{0,5}:([!#$&-;=?-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2}){1,20}".boxed()
+            "[A-Za-z][A-Za-z0-9+.-]{0,5}:([!#$&-;=?-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2}){1,90}".boxed()
         }
-        _ => prop::collection::vec(any::<u8>(), 0..20)
+        _ => prop::collection::vec(any::<u8>(), 0..80)
             .prop_map(|bytes| accp_registry::to_base64(&bytes))
             .boxed(),
     };

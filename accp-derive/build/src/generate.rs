@@ -12,6 +12,7 @@ use crate::items::File;
 use crate::lints;
 use crate::names::{pascal, sanitize};
 use crate::options::Options;
+use crate::overrides::has_arguments;
 
 /// Returns the Rust source for a registry: its constants, and for each of its frames a struct with
 /// `#[derive(AccpFrame)]`.
@@ -52,7 +53,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     if let Some(path) = options.registry.as_ref().filter(is_odd) {
         return Err(Error::Path(path.into()));
     }
-    let Ok(runtime) = syn::parse_str::<syn::Path>(&options.runtime) else {
+    let runtime = syn::parse_str::<syn::Path>(&options.runtime).ok();
+    let Some(runtime) = runtime.filter(|path| !has_arguments(path)) else {
         return Err(Error::Runtime(options.runtime.clone()));
     };
     let all = if options.standard_profiles {

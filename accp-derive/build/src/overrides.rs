@@ -94,6 +94,14 @@ impl Overrides {
 
     fn elsewhere(&mut self, path: &str, text: &str, items: &[Item<'_>]) -> Result<(), Fault> {
         let rust: syn::Path = read(path, text)?;
+        if has_arguments(&rust) {
+            return Err(Fault {
+                message: format!("`{text}` has more than names"),
+                cure:
+                    "leave out what stands in `<>`: the file adds a lifetime where the type borrows"
+                        .to_owned(),
+            });
+        }
         let last = rust.segments.last().map(|last| last.ident.to_string());
         let is_type = last.is_some_and(|last| last.starts_with(char::is_uppercase));
         if is_type {
@@ -154,6 +162,12 @@ pub(crate) fn has_lifetime(ty: &syn::Type) -> bool {
         })
     }
     any(ty.to_token_stream())
+}
+
+/// Returns whether a path has lifetimes, types or constants between its names.
+pub(crate) fn has_arguments(path: &syn::Path) -> bool {
+    let mut segments = path.segments.iter();
+    segments.any(|segment| !segment.arguments.is_none())
 }
 
 /// A fault of one path.
@@ -407,7 +421,12 @@ mod tests {
         let odd = options(
             &[(".amuont", "u8"), (".amount", "u 8"), ("OrderReq.x", "u8")],
             &[("OR", "crate::Order"), ("LAP", "crate::Lab")],
-            &[("nothing", "::frames"), ("LAB", "`x`")],
+            &[
+                ("nothing", "::frames"),
+                ("LAB", "`x`"),
+                ("Lab", "::frames::Lab<'a>"),
+                ("OR", "::frames::<u8>"),
+            ],
         );
         insta::assert_snapshot!(lines(&odd).unwrap_err(), @r#"
         the added attributes and types cannot be used:
@@ -425,6 +444,10 @@ mod tests {
             the path is TYPE or SCHEMA
         `LAB`: "`x`" cannot stand in the first line of the file
             leave out backticks and control characters, and `=` in the path
+        `Lab`: `::frames::Lab<'a>` has more than names
+            leave out what stands in `<>`: the file adds a lifetime where the type borrows
+        `OR`: `::frames::<u8>` has more than names
+            leave out what stands in `<>`: the file adds a lifetime where the type borrows
         "#);
     }
 }

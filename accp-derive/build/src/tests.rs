@@ -168,6 +168,20 @@ fn frames_are_named_after_their_schema_only_where_they_must_be() {
 }
 
 #[test]
+fn the_path_of_the_runtime_is_names_alone() {
+    for runtime in ["my::accp<'a>", "accp<u8>"] {
+        let options = Options {
+            runtime: runtime.to_owned(),
+            standard_profiles: true,
+            ..Options::default()
+        };
+        let said = generate(&Registry::empty(), &options).unwrap_err();
+        let begin = format!("`{runtime}` is not the path of a crate or a module");
+        assert!(said.to_string().starts_with(&begin), "{said}");
+    }
+}
+
+#[test]
 fn a_runtime_under_another_name_is_found() {
     let runtime = "my::accp".to_owned();
     let options = Options {

@@ -9,6 +9,7 @@ use quote::quote;
 use crate::doc;
 use crate::error::{Error, NameFault};
 use crate::names::{sanitize, snake};
+use crate::overrides::has_arguments;
 use hop::hop;
 
 /// What the generated text depends on, in addition to the workflows.
@@ -91,7 +92,8 @@ pub fn generate_workflows(
     if let Some(path) = paths.find(is_odd) {
         return Err(Error::Path(path.into()));
     }
-    let Ok(runtime) = syn::parse_str::<syn::Path>(&options.runtime) else {
+    let runtime = syn::parse_str::<syn::Path>(&options.runtime).ok();
+    let Some(runtime) = runtime.filter(|path| !has_arguments(path)) else {
         return Err(Error::Runtime(options.runtime.clone()));
     };
     let mut faults = Vec::new();

@@ -7,13 +7,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use accp_registry::{
-    ErrorCode, Field, Format, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
+    ErrorCode, Field, Format, Registry, Schema, Type, abbreviate, expand, lexical,
 };
 
 use crate::error::{DecodeError, EncodeError};
 use crate::impls::{self, decode_entries, encode_entries, encode_items};
 use crate::kind;
-use crate::reader::{DecodeOptions, Reader, Token};
+use crate::reader::{Reader, Token};
+use crate::record::{Held, Record};
 use crate::record_scope::{RecordScope, required_null};
 use crate::scalar::{self, enum_value, is_float};
 use crate::typed::DecodeValue;
@@ -27,37 +28,16 @@ pub(crate) fn read<'a>(
     ty: &Type,
     registry: &Registry,
 ) -> Result<Value<'a>, DecodeError> {
-    if *ty == Type::Any {
+    if matches!(ty, Type::Any) {
         return Value::read(r);
     }
     let at = r.at();
-    let wrong = || {
-        let expected = match ty {
-            Type::Decimal => String::from("a decimal of at most 6 places"),
-            Type::Formatted(format) => String::from(format.expected()),
-            ty => format!("a value of type {ty}"),
-        };
-        Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
-    };
-    let mut ahead = r.clone();
-    match (ahead.token()?, ty) {
-        (Token::Null, _) => {
-            *r = ahead;
-            Ok(Value::Null)
-        }
-        (Token::Ref(key), _) => {
-            *r = ahead;
-            Ok(Value::Ref(Cow::Borrowed(key)))
-        }
-        (Token::Scalar(raw), _) => {
-            *r = ahead;
-            scalar::read(raw, ty, r).map_or_else(wrong, Ok)
-        }
-        (Token::Array, Type::List(item)) => {
+    match (r.peek(), ty) {
+        (Some(b'['), Type::List(item)) => {
             impls::decode_list(r, |r| read_item(r, item, registry)).map(Value::Array)
         }
-        (Token::Map, Type::Map(item)) => read_map(r, |r, _| read_item(r, item, registry)),
-        (Token::Map, Type::Schema(code)) => {
+        (Some(b'{'), Type::Map(item)) => read_map(r, |r, _| read_item(r, item, registry)),
+        (Some(b'{'), Type::Schema(code)) => {
             let Some(schema) = registry.schema(code) else {
                 let expected = "the code of a schema in the registry";
                 return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
@@ -67,20 +47,58 @@ pub(crate) fn read<'a>(
                 None => Value::read(r),
             })?;
             let Value::Map(fields) = fields else {
-                return wrong();
+                return Err(wrong(ty, at));
             };
-            let fields = fields.into_iter().map(|(key, value)| {
-                let name = schema
-                    .field(&key)
-                    .map(|(_, field)| Cow::Owned(field.name.clone()));
-                (name.unwrap_or(key), value)
-            });
-            let fields: Vec<_> = fields.collect();
+            let fields = fields
+                .into_iter()
+                .map(|(key, value)| match schema.field(&key) {
+                    Some((_, field)) if *field.name != *key => {
+                        (Cow::Owned(field.name.clone()), value)
+                    }
+                    _ => (key, value),
+                });
+            let fields = Map::from_entries(fields.collect()).map_err(|key| twice(&key, at))?;
             let scope = RecordScope::read(schema, &fields, at)?;
-            complete(fields, schema, scope, registry, at, &[]).map(Value::Map)
+            let held = Held::of(&fields, schema);
+            let record = Record {
+                schema,
+                scope,
+                frame: scope.frame(schema),
+                at,
+                params: &[],
+            };
+            record.complete(fields, held, registry).map(Value::Map)
         }
-        _ => wrong(),
+        _ => match r.token()? {
+            Token::Null => Ok(Value::Null),
+            Token::Ref(key) => Ok(Value::Ref(Cow::Borrowed(key))),
+            Token::Scalar(raw) => read_scalar(raw, ty, r, at),
+            Token::Array | Token::Map => Err(wrong(ty, at)),
+        },
     }
+}
+
+/// Returns the scalar that `r` has just read at the byte `at`, as a value of the type.
+pub(crate) fn read_scalar<'a>(
+    raw: &'a str,
+    ty: &Type,
+    r: &Reader<'a>,
+    at: usize,
+) -> Result<Value<'a>, DecodeError> {
+    match ty {
+        Type::Any => Ok(Value::from_scalar(raw, r.options().marks)),
+        ty => scalar::read(raw, ty, r).ok_or_else(|| wrong(ty, at)),
+    }
+}
+
+#[cold]
+fn wrong(ty: &Type, at: usize) -> DecodeError {
+    let expected = match ty {
+        Type::Decimal => String::from("a decimal of at most 6 places"),
+        Type::Formatted(format) => String::from(format.expected()),
+        ty => format!("a value of type {ty}"),
+    };
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 /// Reads an item of a list or of a map. A field may be null, which means that it is not given. An item may be null
@@ -127,44 +145,6 @@ fn read_map<'a>(
 ) -> Result<Value<'a>, DecodeError> {
     let insert = |map: &mut Map<'a>, key: Cow<'a, str>, value| map.insert(key, value).is_none();
     decode_entries(r, Map::new(), read, insert).map(Value::Map)
-}
-
-/// Fills in the defaults, and checks that no required field is missing and that no name occurs twice. `at` is the
-/// byte that an error names. `keys` holds each key of the frame with the byte where its value begins: if a key is a
-/// misspelling of a missing field, the error names the byte of this key. `keys` is empty for a nested record.
-pub(crate) fn complete<'a>(
-    mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
-    schema: &Schema,
-    scope: RecordScope<'_>,
-    registry: &Registry,
-    at: usize,
-    keys: &[(&str, usize)],
-) -> Result<Map<'a>, DecodeError> {
-    for (index, field) in schema.fields.iter().enumerate() {
-        if entries.iter().any(|(name, _)| *name == field.name) {
-            continue;
-        }
-        if let Some(default) = scope.default_of(schema, index) {
-            let mut r = Reader::new(default, DecodeOptions::OF_A_DEFAULT)?;
-            let value = read(&mut r, &field.ty, registry)?.into_owned();
-            entries.push((Cow::Owned(field.name.clone()), value));
-        }
-    }
-    let mut required = scope.required(schema);
-    if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
-        let others = entries.iter().map(|(name, _)| &**name);
-        let others = others.filter(|name| schema.field(name).is_none());
-        let misspelt = nearest(missing, others);
-        let not = misspelt.map_or(String::new(), |key| format!(", and not `{key}`"));
-        let expected = format!(
-            "the field `{missing}`, which schema {} requires{not}",
-            schema.code
-        );
-        let key = keys.iter().find(|(key, _)| Some(*key) == misspelt);
-        let at = key.map_or(at, |(key, value)| value - key.len() - 1);
-        return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected));
-    }
-    Map::from_entries(entries).map_err(|key| twice(&key, at))
 }
 
 /// Returns the error for a name that occurs twice in one map, perhaps once as the full and once as the short name
@@ -232,6 +212,10 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (Value::Integer(value), Type::Decimal) => {
                 EncodeValue::<kind::Decimal>::encode_value(&Decimal::from(*value), w)
             }
+            // A decimal has one zero. JSON may write it with a sign, as a frame may.
+            (Value::Number(Number::Float(float)), Type::Decimal) if *float == 0.0 => {
+                EncodeValue::<kind::Decimal>::encode_value(&Decimal::default(), w)
+            }
             (Value::String(text), Type::String) => {
                 EncodeValue::<kind::String>::encode_value(text, w)
             }
@@ -281,7 +265,8 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                     return Err(EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message));
                 };
                 let scope = RecordScope::written(schema, map)?;
-                let mut entries = fields(map, schema, scope, registry)?;
+                let (mut entries, mut others) = fields(map, Some(schema), scope, registry)?;
+                entries.append(&mut others);
                 entries.sort_by_key(|entry| entry.key);
                 encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.absent)))
             }
@@ -316,18 +301,21 @@ pub(crate) struct Entry<'v, 'a> {
     pub(crate) inline: bool,
 }
 
-/// Returns the entries on the wire for a map: the schema's fields in their order, then the other keys ascending.
-/// The map may have a field under its full name, its short name or an alias.
+/// The entries of a map on the wire: the schema's fields in their order, and the other keys ascending.
+type Entries<'v, 'a> = (Vec<Entry<'v, 'a>>, Vec<Entry<'v, 'a>>);
+
+/// Returns the entries on the wire for a map. The map may have a field under its full name, its short name or an alias.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
-    schema: &'v Schema,
+    schema: Option<&'v Schema>,
     scope: RecordScope<'_>,
     registry: &'v Registry,
-) -> Result<Vec<Entry<'v, 'a>>, EncodeError> {
-    let mut slots: Vec<Option<&'v Value<'a>>> = alloc::vec![None; schema.fields.len()];
+) -> Result<Entries<'v, 'a>, EncodeError> {
+    let fields = schema.map_or(&[][..], |schema| &schema.fields);
+    let mut slots: Vec<Option<&'v Value<'a>>> = alloc::vec![None; fields.len()];
     let mut others = Vec::new();
     for (key, value) in map.iter() {
-        match schema.field(key) {
+        match schema.and_then(|schema| schema.field(key)) {
             Some((index, field)) => {
                 if slots[index].replace(value).is_some() {
                     return Err(both_names(field));
@@ -346,9 +334,12 @@ pub(crate) fn fields<'v, 'a>(
             }),
         }
     }
+    let Some(schema) = schema else {
+        return Ok((Vec::new(), others));
+    };
     let frame = scope.frame(schema);
-    let mut entries = Vec::with_capacity(map.len());
-    for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
+    let mut entries = Vec::with_capacity(map.len() - others.len());
+    for (index, (field, slot)) in fields.iter().zip(slots).enumerate() {
         let absent = scope.absent(schema, index, frame);
         if let Some(value) = slot {
             entries.push(Entry {
@@ -368,8 +359,7 @@ pub(crate) fn fields<'v, 'a>(
             return Err(error.within(field.name.clone()));
         }
     }
-    entries.append(&mut others);
-    Ok(entries)
+    Ok((entries, others))
 }
 
 #[cold]
@@ -391,6 +381,15 @@ fn both_names(field: &Field) -> EncodeError {
 pub(crate) fn short_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
     let is_free = |short: &&'static str| schema.is_none_or(|schema| schema.field(short).is_none());
     abbreviate(key).filter(is_free).unwrap_or(key)
+}
+
+/// Returns the full name of a field under the key that a frame has for it.
+pub(crate) fn full_name_of<'k>(key: &'k str, field: &Field) -> Cow<'k, str> {
+    if *field.name == *key {
+        return Cow::Borrowed(key);
+    }
+    let standard = expand(key).filter(|full| *full == field.name);
+    standard.map_or_else(|| Cow::Owned(field.name.clone()), Cow::Borrowed)
 }
 
 /// Returns the full name of a param that is not in the schema.

@@ -14,6 +14,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::externalise;
 use crate::frame::read_bytes;
 use crate::reader::{DecodeOptions, Header, Reader};
+use crate::record::{Held, Param, Record};
 use crate::record_scope::RecordScope;
 use crate::typed::missing_envelope;
 use crate::value::{Map, Value, are_others, into_pair};
@@ -52,6 +53,8 @@ pub struct DynamicFrame<'a> {
     pub envelope: Envelope<'a>,
 }
 
+/// A frame of this many params is read without growing a `Vec`.
+const USUAL: usize = 12;
 /// The param that holds the schema code.
 const SCHEMA: &str = "schema";
 /// The param that holds, as pairs, the entries whose keys do not fit the grammar.
@@ -148,10 +151,16 @@ impl<'a> DynamicFrame<'a> {
         // The whole text is read first: a frame that breaks the grammar is never partially decoded.
         let mut r = Reader::new(text, *options)?;
         let header = r.header()?;
-        let mut params = Vec::new();
+        let mut params = Vec::with_capacity(USUAL);
         while let Some(key) = r.param()? {
-            params.push((key, r.at()));
-            r.skip_value()?;
+            let at = r.at();
+            let raw = r.skip_value()?;
+            params.push(Param {
+                key,
+                at,
+                raw,
+                is_escaped: r.is_escaped(),
+            });
         }
         let end = r.at();
         let envelope = Envelope::read(&mut r)?;
@@ -166,13 +175,21 @@ impl<'a> DynamicFrame<'a> {
             let expected = format!("an intent: {}", intents());
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
-        let schema = find_schema(&params, &r, registry, &[code, operation])?;
+        let found = find_schema(&params, registry, &[code, operation])?;
+        let schema = found.map(|(schema, _)| schema);
         let scope = RecordScope::Frame([code, operation]);
-        let mut payload = read_params(&params, &r, schema, scope, registry)?;
+        let mut held = Held::default();
+        let mut payload = read_params(&params, &r, schema, scope, registry, &mut held)?;
         if let Some(schema) = schema {
-            let entries = payload.into_iter().collect();
-            payload = dynamic::complete(entries, schema, scope, registry, end - 1, &params)?;
-            let frame = schema.frame(&[code, operation]);
+            let frame = scope.frame(schema);
+            let record = Record {
+                schema,
+                scope,
+                frame,
+                at: end - 1,
+                params: &params,
+            };
+            payload = record.complete(payload, held, registry)?;
             let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
             if let Some(missing) = required.find(|field| !envelope.has(field)) {
                 return Err(missing_envelope(text.len(), missing));
@@ -182,7 +199,7 @@ impl<'a> DynamicFrame<'a> {
             agent: AgentId::scanned(agent),
             intent,
             operation: Cow::Borrowed(operation),
-            schema: schema.map(|schema| Cow::Owned(schema.code.clone())),
+            schema: found.map(|(_, code)| Cow::Borrowed(code)),
             payload,
             envelope,
         })
@@ -325,17 +342,10 @@ impl<'a> DynamicFrame<'a> {
             return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
         }
         let scope = self.scope();
-        let none = Schema::new("", "");
-        let of = schema.unwrap_or(&none);
-        let mut entries = dynamic::fields(payload, of, scope, registry)?;
-        let known = entries
-            .iter()
-            .filter(|entry| of.field(entry.name).is_some())
-            .count();
-        for entry in &mut entries[known..] {
+        let (entries, mut others) = dynamic::fields(payload, schema, scope, registry)?;
+        for entry in &mut others {
             entry.key = dynamic::short_name(entry.name, schema);
         }
-        let others = entries.split_off(known);
         let (mut plain, odd): (Vec<_>, Vec<_>) = others
             .into_iter()
             .partition(|entry| lexical::is_key(entry.name) && entry.name != OTHERS);
@@ -383,21 +393,21 @@ fn intents() -> String {
     codes.join(", ")
 }
 
-fn find_schema<'r>(
-    params: &[(&str, usize)],
-    r: &Reader<'_>,
+/// Returns the schema of a frame, and its code as the frame has it.
+fn find_schema<'r, 'a>(
+    params: &[Param<'a>],
     registry: &'r Registry,
     head: &[&str],
-) -> Result<Option<&'r Schema>, DecodeError> {
-    let mut codes = params.iter().filter(|(key, _)| *key == SCHEMA);
-    let Some(&(_, at)) = codes.next() else {
+) -> Result<Option<(&'r Schema, &'a str)>, DecodeError> {
+    let mut codes = params.iter().filter(|param| param.key == SCHEMA);
+    let Some(&Param { raw: code, at, .. }) = codes.next() else {
         return Ok(None);
     };
-    if let Some(&(_, at)) = codes.next() {
-        return Err(twice(SCHEMA, at));
+    if let Some(second) = codes.next() {
+        return Err(twice(SCHEMA, second.at));
     }
-    let code = r.fork_at(at).skip_value()?;
-    registry.schema_of(code, head).map(Some).ok_or_else(|| {
+    let schema = registry.schema_of(code, head);
+    schema.map(|schema| Some((schema, code))).ok_or_else(|| {
         // The list leaves out schemas of unions: their records occur only as values of fields.
         let schemas = registry.schemas().filter(|schema| schema.union.is_none());
         let codes: Vec<_> = schemas.map(|schema| schema.code.as_str()).collect();
@@ -407,31 +417,40 @@ fn find_schema<'r>(
 }
 
 fn read_params<'a>(
-    params: &[(&'a str, usize)],
+    params: &[Param<'a>],
     r: &Reader<'a>,
     schema: Option<&Schema>,
     scope: RecordScope<'_>,
     registry: &Registry,
+    held: &mut Held,
 ) -> Result<Map<'a>, DecodeError> {
-    let mut payload = Map::new();
-    for &(key, at) in params.iter().filter(|(key, _)| *key != SCHEMA) {
-        let mut value = r.fork_at(at);
-        let field = schema.and_then(|schema| Some((schema, schema.field(key)?.1)));
-        let (name, full) = match field {
-            Some((_, field)) if field.name == key => (Cow::Borrowed(key), key),
-            Some((_, field)) => (Cow::Owned(field.name.clone()), &*field.name),
-            None => {
-                let full = dynamic::full_name(key, schema);
-                (Cow::Borrowed(full), full)
-            }
+    // Fields with defaults join the params later.
+    let fields = schema.map_or(0, |schema| schema.fields.len());
+    let mut payload = Map::with_capacity(params.len().max(fields.min(USUAL)));
+    let mut scalars = r.fork_at(0);
+    for param in params.iter().filter(|param| param.key != SCHEMA) {
+        let Param { key, at, raw, .. } = *param;
+        let field = schema.and_then(|schema| Some((schema, schema.field(key)?)));
+        let name = match field {
+            Some((_, (_, field))) => dynamic::full_name_of(key, field),
+            None => Cow::Borrowed(dynamic::full_name(key, schema)),
         };
+        // The first pass has read every scalar already.
+        let is_scalar = !raw.starts_with(['[', '{', '~', '$']);
         let value = match field {
-            Some((schema, field)) => {
+            Some((_, (index, field))) if is_scalar => {
+                held.insert(index);
+                scalars.set_escaped(param.is_escaped);
+                dynamic::read_scalar(raw, &field.ty, &scalars, at)
+            }
+            Some((schema, (index, field))) => {
+                held.insert(index);
+                let mut value = r.fork_at(at);
                 dynamic::read_field(&mut value, field, schema, scope, registry)
             }
-            None => Value::read(&mut value),
+            None => Value::read(&mut r.fork_at(at)),
         };
-        let value = value.map_err(|error| error.within(String::from(full)))?;
+        let value = value.map_err(|error| error.within(String::from(&*name)))?;
         match value {
             Value::Array(pairs) if key == OTHERS && r.options().marks && are_others(&pairs) => {
                 for (key, value) in pairs.into_iter().filter_map(into_pair) {
@@ -441,8 +460,8 @@ fn read_params<'a>(
                 }
             }
             value => {
-                if payload.insert(name, value).is_some() {
-                    return Err(twice(full, at));
+                if let Err(name) = payload.insert_new(name, value) {
+                    return Err(twice(&name, at));
                 }
             }
         }

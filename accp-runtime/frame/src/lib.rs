@@ -42,6 +42,7 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+mod record;
 mod record_scope;
 mod scalar;
 #[cfg(feature = "serde")]

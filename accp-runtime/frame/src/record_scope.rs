@@ -1,6 +1,5 @@
 //! Which fields a record must have, and which defaults apply to it.
 
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,13 +34,13 @@ impl<'p> RecordScope<'p> {
     /// if a field that the variant requires is null, or if a field belongs to another variant.
     pub(crate) fn read(
         schema: &'p Schema,
-        entries: &[(Cow<'_, str>, Value<'_>)],
+        entries: &Map<'_>,
         at: usize,
     ) -> Result<Self, DecodeError> {
         let Some((_, tag)) = schema.tag() else {
             return Ok(Self::Nested);
         };
-        let Some((_, value)) = entries.iter().find(|(name, _)| *name == tag.name) else {
+        let Some(value) = entries.get(&tag.name) else {
             // The tag is a required field, so the caller reports that it is missing.
             return Ok(Self::Nested);
         };
@@ -54,7 +53,7 @@ impl<'p> RecordScope<'p> {
             let expected = format!("a variant of {}: {names}", schema.code);
             return Err(wrong(expected, &tag.name));
         };
-        for (name, value) in entries {
+        for (name, value) in entries.iter() {
             let Some((_, field)) = schema.field(name) else {
                 continue;
             };
@@ -64,7 +63,7 @@ impl<'p> RecordScope<'p> {
             }
             if matches!(value, Value::Null) && schema.requires(field, &variant.head) {
                 let by = format!("schema {}", schema.code);
-                return Err(required_null(at, &by).within(name.clone().into_owned()));
+                return Err(required_null(at, &by).within(String::from(name)));
             }
         }
         Ok(Self::Variant([name_of(variant)]))
@@ -123,10 +122,13 @@ impl<'p> RecordScope<'p> {
         index: usize,
         frame: Option<&FrameSpec>,
     ) -> Absent<'s> {
-        let of_frame = |field: &Field| frame.map_or(field.required, |frame| frame.requires(field));
-        match self.default_of(schema, index) {
+        let Some(field) = schema.fields.get(index) else {
+            return Absent::Nothing;
+        };
+        let default = field.default_wire.as_deref();
+        match default.filter(|_| schema.fills(field, self.head(), frame)) {
             Some(text) => Absent::Default(text),
-            None if schema.fields.get(index).is_some_and(of_frame) => Absent::Fault,
+            None if frame.map_or(field.required, |frame| frame.requires(field)) => Absent::Fault,
             None => Absent::Nothing,
         }
     }
@@ -134,13 +136,8 @@ impl<'p> RecordScope<'p> {
     /// Returns the wire text of the default of a field; `None` if this scope has no default for the field. A writer
     /// leaves out a field with this text.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
-        let applies = schema.has_default(index, self.head());
-        schema
-            .fields
-            .get(index)?
-            .default_wire
-            .as_deref()
-            .filter(|_| applies)
+        let default = schema.fields.get(index)?.default_wire.as_deref();
+        default.filter(|_| schema.has_default(index, self.head()))
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn read<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<
             let text = r.string_of(raw);
             format.holds(&text).then_some(Value::String(text))
         }
-        Type::Enum(values) => named(values, &r.string_of(raw)),
+        Type::Enum(values) => named(values, r.string_of(raw)),
         ty => number(raw, ty),
     }
 }
@@ -34,7 +34,7 @@ pub fn plain(text: &str, ty: &Type) -> Option<Value<'static>> {
         Type::String | Type::Text | Type::Any => Some(same()),
         Type::Agent => lexical::is_agent_id(text).then(same),
         Type::Formatted(format) => format.holds(text).then(same),
-        Type::Enum(values) => named(values, text),
+        Type::Enum(values) => enum_value(values, text).map(|value| Value::from(value.name.clone())),
         ty => number(text, ty),
     }
 }
@@ -64,8 +64,14 @@ pub(crate) fn is_float(integer: i64) -> bool {
     integer as f64 as i128 == i128::from(integer)
 }
 
-fn named(values: &[EnumValue], text: &str) -> Option<Value<'static>> {
-    Some(Value::from(enum_value(values, text)?.name.clone()))
+/// Returns the name of the value that the text means. The text itself is this name, unless it is a symbol.
+fn named<'a>(values: &[EnumValue], text: Cow<'a, str>) -> Option<Value<'a>> {
+    let name = &enum_value(values, &text)?.name;
+    Some(Value::String(if **name == *text {
+        text
+    } else {
+        Cow::Owned(name.clone())
+    }))
 }
 
 /// Returns the value of an enumeration with this name or symbol.

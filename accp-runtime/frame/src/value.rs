@@ -107,7 +107,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    fn from_scalar(raw: &'a str, marks: bool) -> Self {
+    pub(crate) fn from_scalar(raw: &'a str, marks: bool) -> Self {
         if !marks && raw.starts_with(['"', '#']) {
             return Value::String(lexical::unescape(raw));
         }
@@ -266,6 +266,13 @@ impl<'a> Map<'a> {
         }
     }
 
+    /// Returns an empty map that holds this many entries without growing.
+    pub(crate) fn with_capacity(entries: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(entries),
+        }
+    }
+
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -294,6 +301,21 @@ impl<'a> Map<'a> {
             Err(at) => {
                 self.entries.insert(at, (key, value));
                 None
+            }
+        }
+    }
+
+    /// Sets the value of a key that the map does not have. Returns a key that the map has.
+    pub(crate) fn insert_new(
+        &mut self,
+        key: Cow<'a, str>,
+        value: Value<'a>,
+    ) -> Result<(), Cow<'a, str>> {
+        match self.find(&key) {
+            Ok(_) => Err(key),
+            Err(at) => {
+                self.entries.insert(at, (key, value));
+                Ok(())
             }
         }
     }

@@ -69,6 +69,8 @@ pub(crate) struct Host {
     pub queue: Queue,
     /// Positions of requests that the store reads, to hand them on.
     pub handing: BTreeSet<u64>,
+    /// Whether a request that only the host takes waits until the host has handled others.
+    pub lacks_room: bool,
     /// Members whose agents live in this process.
     pub guests: Guests,
     pub hooks: Box<dyn CheckpointHooks + Send>,
@@ -125,6 +127,7 @@ impl Host {
             pieces: Vec::new(),
             queue: Queue::default(),
             handing: BTreeSet::new(),
+            lacks_room: false,
             guests: Guests::default(),
             causes: CheckpointCauses::default(),
             hooks: Box::new(()),
@@ -398,6 +401,7 @@ impl Host {
 
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
+        self.hand_on_to_itself(now);
         for (member, mid, at) in self.relays.take_acks(self.side.clock.timers()) {
             let up = self.relays.last();
             let text = self.side.stamp(now).ack(Some((&mid, at, up)));

@@ -275,7 +275,7 @@ impl Session {
     ///
     /// Between checkpoints the view only grows at its end. The budgets do not count the tokens of this view. They
     /// count those of the frames themselves, which are usually more
-    /// ([`render_context`](accp_context::render_context)).
+    /// ([`render_context`](accp_context::render_context)). The view is empty if the session has no token counter.
     pub fn context(&self) -> String {
         let state = self.state();
         view_context(&self.options().registry, state.warm(), state.hot())

@@ -18,7 +18,7 @@ use ureq::typestate::WithBody;
 use ureq::{Agent, Body, RequestBuilder, Timeout};
 
 pub(crate) use self::answer::{Answer, Log};
-use self::answer::{Lines, broken, late, not_a_hub, shortened};
+use self::answer::{Lines, WholeAnswer, broken, late, not_a_hub, shortened};
 use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 use accp_console::output::{note, on_one_line};
@@ -357,7 +357,7 @@ impl<'a> Hub<'a> {
             ureq::Error::Io(_) => true,
             ureq::Error::Timeout(_) => return late(base, self.time),
             ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-                return Failure::Misuse(format!("--hub {base}: {error}"));
+                return Failure::Misuse(format!("--hub {base}: {error}; write http://HOST:PORT"));
             }
             _ => false,
         };
@@ -409,6 +409,10 @@ impl<'a> Hub<'a> {
         let text = on_one_line(&text).into_owned();
         match status.as_u16() {
             401 => Failure::Misuse(format!("{text}; --token-file or ACCP_TOKEN gives one")),
+            404 if text.contains("a session") => Failure::Input(format!(
+                "{text}: `{}` has not begun, and --session names another",
+                self.args.session
+            )),
             _ => Failure::Input(text),
         }
     }
@@ -427,12 +431,6 @@ fn pause(tries: u32) {
 fn busy() -> Failure {
     let why = "other senders under this name take each number first; send the frame again, or longer (--timeout)";
     Failure::Input(why.to_owned())
-}
-
-/// A whole answer, with its status and its text.
-struct WholeAnswer {
-    status: StatusCode,
-    text: String,
 }
 
 /// Returns the frame without its metadata, the metadata completed for sending, and whether the frame already had a

@@ -6,7 +6,9 @@ use accp_registry::{Registry, nearest};
 use crate::debug;
 use accp_console::outcome::Failure;
 
-pub(crate) use accp_console::registries::{load, load_valid, merged, note_replaced};
+pub(crate) use accp_console::registries::{
+    check_readable, load, load_valid, merged, note_replaced,
+};
 
 /// The option `--registry`. `--debug` puts frames into words by these registries, too.
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,6 @@
 //! Reads a file of sessions without changing it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -72,6 +73,8 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
             "{path} is not a regular file: name the file of a store"
         )));
     }
+    // The system says why a file cannot be read, and SQLite does not.
+    drop(File::open(path).map_err(Failure::at(path))?);
     Ok(SqliteStore::open_read_only(path)?)
 }
 

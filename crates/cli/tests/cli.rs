@@ -12,6 +12,7 @@ mod collab;
 mod conduct;
 mod context;
 mod context_drift;
+mod context_growth;
 mod context_media;
 mod context_tools;
 mod convert;

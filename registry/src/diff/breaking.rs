@@ -55,11 +55,11 @@ impl fmt::Display for Breaking {
 
 pub(super) const UNKNOWN_CODE: &str =
     "it refuses frames with the code that it does not know (E1003)";
-pub(super) const UNKNOWN_KEY: &str = "it does not know the key, so the value is lost";
+pub(super) const UNKNOWN_KEY: &str = "it does not know the key, so it drops the value";
 pub(super) const UNKNOWN_REQUIRED: &str =
     "it does not know the key, so it refuses a frame that needs the field (E1004)";
 pub(super) const OTHER_FIELD: &str = "it reads the value of one field as that of another";
-pub(super) const LOST: &str = "the value is lost";
+pub(super) const LOST: &str = "it no longer gets the value";
 pub(super) const TWO_KEYS: &str =
     "it reads the value of one field as that of another, and refuses a frame with both (E1001)";
 pub(super) const REFUSED_FIELD: &str = "it refuses a frame without the field (E1004)";

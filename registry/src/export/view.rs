@@ -18,8 +18,8 @@ use crate::model::{Registry, Schema};
 use crate::protocol::NO_HEAD;
 use crate::types::{EnumValue, Type};
 use crate::view::{
-    ABSENT, BELOW, DELIMITERS, ROLE, SPOKEN, implied, is_bare, is_bare_key, is_hidden, words_of,
-    write_quoted,
+    ABSENT, BELOW, DELIMITERS, ROLE, SPOKEN, implied, is_bare, is_bare_key, is_hidden,
+    may_stand_below, words_of, write_quoted,
 };
 
 /// Letters beyond ASCII that a text without quotes may begin with. Only scripts whose letters form a few ranges of
@@ -122,7 +122,7 @@ impl View<'_> {
         let mut options = Vec::new();
         options.push(sequence([open.clone(), cells, literal(")\n")]));
         for (below, param) in frame.params.iter().enumerate() {
-            if !matches!(param.field.ty, Type::String | Type::Text | Type::Any) {
+            if !may_stand_below(&param.field.ty) {
                 continue;
             }
             let cells = self.cells(schema, frame.head, &frame.params, Some(below), depth);

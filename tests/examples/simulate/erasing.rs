@@ -274,16 +274,25 @@ impl World {
             if others.any(|(_, other)| other.1.contains(&fact.1)) {
                 continue;
             }
-            if let Some(line) = context.lines().find(|line| line.contains(&fact.1)) {
+            if let Some(line) = context.lines().find(|line| says(line, &fact.1)) {
                 return Err(format!(
                     "{at} has told {fact:?}, and the context says {line}"
                 ));
             }
             let mut texts = after.iter();
-            if let Some((kept, _)) = texts.find(|(_, text)| text.contains(&fact.1)) {
+            if let Some((kept, _)) = texts.find(|(_, text)| says(text, &fact.1)) {
                 return Err(format!("{at} has told {fact:?}, and {kept} says so, too"));
             }
         }
         Ok(())
     }
+}
+
+/// Returns whether the text has the value, and not only at the beginning of a longer one.
+fn says(text: &str, value: &str) -> bool {
+    let mut places = text.match_indices(value);
+    places.any(|(at, _)| {
+        let after = text[at + value.len()..].chars().next();
+        after.is_none_or(|next| !next.is_alphanumeric())
+    })
 }

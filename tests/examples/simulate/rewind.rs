@@ -28,6 +28,10 @@ impl Observer {
             fresh.decided(entry, &mut counts)?;
         }
         fresh.timeline.is_replayed = false;
+        for side in &mut fresh.sides[1..] {
+            let joined = fresh.senders.get(&side.id).map(|sender| sender.joined);
+            side.host_goes_back(last as u64, joined);
+        }
         fresh.timeline.before = std::mem::take(&mut self.log);
         fresh.timeline.refused = std::mem::take(&mut self.refused);
         fresh.codes.remember(&mut self.codes);

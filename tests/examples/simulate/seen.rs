@@ -97,6 +97,19 @@ impl Seen {
         }
     }
 
+    /// Notes that the host's log ends at an earlier position now. The side has joined there at `joined`, if it has
+    /// joined at all.
+    pub(super) fn host_goes_back(&mut self, end: u64, joined: Option<u64>) {
+        if self.starts.last() != Some(&self.last) {
+            return;
+        }
+        self.starts.retain(|start| *start <= end);
+        if let Some(joined) = joined.filter(|joined| !self.starts.contains(joined)) {
+            self.starts.push(joined);
+        }
+        self.last = self.starts.last().copied().unwrap_or_default();
+    }
+
     /// Returns the positions after which the next entry of the side may come.
     pub(super) fn lasts(&self) -> &[u64] {
         match self.starts.last() {

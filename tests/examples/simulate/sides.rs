@@ -245,8 +245,10 @@ impl Observer {
                 let was_refused = self.refused.contains(&(id, mid.clone()));
                 // In a flood, the host may have forgotten the cancellation that was the reason.
                 let is_dropped = is_dropped || !is_consumed && self.may_give_up(id, mid, &text);
-                is_dropped && (self.is_flooded || text.contains(",ttl:"))
-                    || was_refused && self.timeline.was_put_back(id)
+                let was_put_back = self.timeline.was_put_back(id);
+                // What was dropped may be another frame, under the id that an older copy has used again.
+                is_dropped && (self.is_flooded || text.contains(",ttl:") || was_put_back)
+                    || was_refused && was_put_back
             }
             // A side with an older copy of its store may use an id again, even for a frame with the
             // same text.

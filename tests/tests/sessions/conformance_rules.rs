@@ -1,7 +1,9 @@
 //! The rules of the profiles that a host enforces (draft sections 3.6, 10.2 and 10.4).
 
-use accp_runtime::ErrorCode;
+use std::sync::Arc;
+
 use accp_runtime::session::{MemberId, Rules};
+use accp_runtime::{ErrorCode, Registry};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, frame, open_host, options};
@@ -136,6 +138,30 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
             ],
         );
     }
+}
+
+/// The schema of failures may be one of the program, with frames of its own.
+#[test]
+fn a_failure_under_the_wrong_schema_is_told_the_frames_of_the_right_one() {
+    let registry = Registry::from_json(
+        r#"{ "schemas": {
+            "refund": { "code": "RF", "fields": ["order"], "rules": { "errors": "TR" },
+                "frames": [{ "intent": "req", "operation": "refund" }] },
+            "trouble": { "code": "TR", "fields": ["why"], "frames": [
+                { "intent": "fail", "operation": "refund" },
+                { "intent": "fail", "operation": "pay" },
+                { "intent": "done", "operation": "check" }] } } }"#,
+    );
+    let mut options = options("hub");
+    options.registry = Arc::new(registry.unwrap().with_profiles());
+    let mut host = open_host(options, Rules::default());
+    let text = frame("@dev>fail:refund{order:x|schema:RF}", 1, 1, "");
+    assert_eq!(
+        host.refuses(101, &text).message,
+        "`fail:refund` or `fail:pay` under TR: failures of RF go there"
+    );
+    let text = frame("@dev>fail:pay{why:x|schema:TR}", 2, 1, "");
+    host.takes(101, &text);
 }
 
 /// The pieces of one sender do not count for the stream of another sender in the same chain.

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use accp_registry::lexical::is_key;
-use accp_registry::view::{ABSENT, BELOW, SPOKEN, implied, words_of};
+use accp_registry::view::{ABSENT, BELOW, SPOKEN, implied, may_stand_below, words_of};
 use accp_registry::{Field, Registry, Schema, Type};
 
 use super::block::Block;
@@ -89,9 +89,13 @@ fn defined(name: &str, field: &Field) -> String {
 }
 
 /// Returns the param whose text is written below the line: the longest text that may be written there.
-fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
+fn below<'m>(schema: Option<&Schema>, payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
+    let field = |name: &str| schema?.fields.iter().find(|field| &*field.name == name);
     let texts = payload.iter().filter_map(|(name, value)| {
         let text = value.as_str().filter(|text| text::is_below(text))?;
+        if field(name).is_some_and(|field| !may_stand_below(&field.ty)) {
+            return None;
+        }
         Some((name, text))
     });
     texts.max_by_key(|(_, text)| text.len())
@@ -169,13 +173,14 @@ impl<'r> Writer<'r> {
             self.out.push(' ');
             self.out.push_str(code);
         }
-        let below = below(&message.payload);
-        let name = below.map(|(name, _)| name);
         let own = code.and_then(|code| self.registry.schema(code));
         // If the registry uses the code of an error for another schema, the error is written with
         // the names of its fields.
         let own = own.filter(|own| message.schema_in(self.registry) == Some(own));
-        if let Some(schema) = self.known(own) {
+        let own = self.known(own);
+        let below = below(own, &message.payload);
+        let name = below.map(|(name, _)| name);
+        if let Some(schema) = own {
             self.need(schema);
             self.out.push('(');
             self.cells(

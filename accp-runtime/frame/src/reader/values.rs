@@ -259,6 +259,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Returns whether the scalar that was read last has a backslash.
+    pub(crate) fn is_escaped(&self) -> bool {
+        self.escaped
+    }
+
+    /// Says whether the scalar that is passed next has a backslash. For a scalar that another reader has read.
+    pub(crate) fn set_escaped(&mut self, is_escaped: bool) {
+        self.escaped = is_escaped;
+    }
+
     /// Returns the scalar that has just been read, as the value of a `text` field.
     #[inline]
     pub(crate) fn text_of(&self, raw: &'a str) -> Cow<'a, str> {

@@ -170,15 +170,25 @@ impl Outbox {
 
     /// Notes that the host has consumed a frame and all frames before it. `at` is the number that the frame took, if
     /// the host names it. The log up to position `until` has these frames.
+    ///
+    /// Where each sender has its own numbers, frames may have left the outbox from between this frame and the next one.
+    /// So the next frame may have a greater number than `at` plus 1, and keeps it.
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>, until: u64) {
-        let sequence = self.sequence;
+        let expected = self.number_unknown.then_some(self.sequence);
         if !self.consumed_before(mid, at, until) {
             return;
         }
         if let Some(at) = at {
-            self.sequence = at.saturating_add(1);
-        } else if self.number_unknown {
-            self.sequence = sequence;
+            let is_shared = self.scope == Scope::Shared;
+            if !is_shared && expected.is_some_and(|expected| at < expected) {
+                return; // an answer from before the host said which number it expects
+            }
+            let next = at.saturating_add(1);
+            self.sequence = if is_shared {
+                next
+            } else {
+                self.sequence.max(next)
+            };
         }
         self.number_unknown = false;
     }

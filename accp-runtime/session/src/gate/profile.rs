@@ -145,6 +145,21 @@ impl StreamProgress {
     }
 }
 
+/// Returns the failures that a schema lists.
+fn failures(registry: &Registry, code: &str) -> String {
+    let schema = registry.schema(code).into_iter();
+    let frames = schema.flat_map(|schema| &schema.frames);
+    let heads = frames.filter(|frame| frame.intent() == "fail");
+    let heads: Vec<_> = heads
+        .map(|frame| format!("`{}`", frame.head.join(":")))
+        .collect();
+    if heads.is_empty() {
+        "`fail:error`".into()
+    } else {
+        heads.join(" or ")
+    }
+}
+
 /// Checks a frame against the rules of its schema.
 ///
 /// # Errors
@@ -170,8 +185,9 @@ pub(crate) fn check(
         .as_ref()
         .filter(|_| frame.intent == Intent::FAIL)
     {
+        let heads = failures(registry, errors);
         return refuse(format!(
-            "`fail:error` under {errors}: failures of {code} go there"
+            "{heads} under {errors}: failures of {code} go there"
         ));
     }
     if rules.error_code.is_none() && rules.sequence.is_none() {

@@ -61,7 +61,10 @@ impl Host {
         let waiting: Vec<Waiting> = waiting.collect();
         for one in waiting {
             let state = &self.side.state;
-            if self.present_taker_of(&one).is_some() {
+            let taker = self.present_taker_of(&one);
+            if taker.is_some_and(|taker| self.has_no_room(taker)) {
+                self.lacks_room = true;
+            } else if taker.is_some() {
                 // The text of the request may be only in the store.
                 if self.handing.insert(one.position) {
                     let at = one.position;
@@ -73,6 +76,19 @@ impl Host {
                 let why = nobody_takes(head);
                 self.fail(&one, ErrorCode::REF_NOT_FOUND, why, now);
             }
+        }
+    }
+
+    /// Returns whether the member is the host, and as many frames wait for its handlers as may.
+    fn has_no_room(&self, taker: MemberId) -> bool {
+        taker == MemberId::HOST && self.side.is_busy()
+    }
+
+    /// Takes requests that had to wait because too many frames waited for the handlers of this host.
+    pub(super) fn hand_on_to_itself(&mut self, now: Time) {
+        if self.lacks_room && !self.side.is_busy() {
+            self.lacks_room = false;
+            self.hand_on(now);
         }
     }
 
@@ -108,6 +124,10 @@ impl Host {
         let (Some(taker), Ok(frame)) = (taker, Scanned::of_entry(&entry.text)) else {
             return;
         };
+        if self.has_no_room(taker) {
+            self.lacks_room = true;
+            return;
+        }
         let checked = Checked {
             effect: Effect::Void(EntryKind::Repeat),
             to: Some(taker),

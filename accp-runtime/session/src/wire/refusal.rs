@@ -8,6 +8,10 @@ use accp_registry::ErrorCode;
 use crate::log::mid::{MemberId, Mid};
 use crate::wire::link::PeerError;
 
+/// How many bytes of the text of a refusal its sender gets at most. The text may quote names of any length, and the
+/// refusal has to fit into a frame.
+const TEXT_BYTES: usize = 2_000;
+
 /// A refusal, as the sender of the frame gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -41,7 +45,7 @@ impl Refusal {
             of: mid,
             code: self.code,
             retry: self.retry(),
-            message: self.expected.into_owned(),
+            message: shortened(self.expected),
             expected_sequence: self.expected_sequence,
             version: self.version,
             holder: self.holder,
@@ -94,6 +98,16 @@ impl Refusal {
     pub(crate) fn is_for_good(&self) -> bool {
         self.code != ErrorCode::DUPLICATE && !self.retry()
     }
+}
+
+/// Leaves out the end of a text that is too long.
+fn shortened(text: Cow<'static, str>) -> String {
+    if text.len() <= TEXT_BYTES {
+        return text.into_owned();
+    }
+    let mut ends = (0..=TEXT_BYTES).rev();
+    let end = ends.find(|at| text.is_char_boundary(*at));
+    format!("{}..", &text[..end.unwrap_or_default()])
 }
 
 impl From<DecodeError> for Refusal {

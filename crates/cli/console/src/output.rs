@@ -301,12 +301,17 @@ impl NewFile {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
+        // Without this, the error would name a file that the user does not know.
+        fs::metadata(directory).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
+        })?;
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
         #[cfg(not(unix))]
         let _ = mode; // the folder says who can open a file
-        let file = builder.prefix(".accp-").tempfile_in(directory)?;
+        let file = builder.prefix(".accp-").tempfile_in(directory);
+        let file = file.map_err(|error| with_cure(error, directory))?;
         Ok(Self(Target::Beside(BufWriter::new(file), target)))
     }
 
@@ -322,6 +327,19 @@ impl NewFile {
             Target::Through(mut file) => file.flush(),
         }
     }
+}
+
+/// Names the folder in which no file can be made, instead of the temporary file there.
+fn with_cure(error: io::Error, folder: &Path) -> io::Error {
+    let (kind, folder) = (error.kind(), folder.display());
+    let why = match kind {
+        io::ErrorKind::NotFound => format!("there is no folder {folder}; make it first"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("{kind}: this user cannot write into the folder {folder}; name another")
+        }
+        _ => return error,
+    };
+    io::Error::new(kind, why)
 }
 
 impl Write for NewFile {
@@ -388,6 +406,19 @@ mod tests {
         let failure = Output::to(Some(folder.path()), PRIVATE).unwrap_err();
         assert!(
             failure.to_string().ends_with(": is a directory"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = folder.path().join("none");
+        let failure = Output::to(Some(&none.join("out")), PRIVATE).unwrap_err();
+        let failure = failure.to_string();
+        let named = format!("out: {}: ", none.display());
+        assert!(
+            failure.contains(&named) && !failure.contains(".accp-"),
             "{failure}"
         );
     }

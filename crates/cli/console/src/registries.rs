@@ -63,8 +63,22 @@ pub fn load_valid(path: &Path) -> Result<Registry, Failure> {
 
 /// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
 pub fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
-    fs::metadata(path).map_err(Failure::at(path))?;
+    check_readable(path)?;
     Ok(Registry::load(path))
+}
+
+/// Checks that the file or folder at `path` can be read.
+pub fn check_readable(path: &Path) -> Result<(), Failure> {
+    let found = fs::metadata(path).map_err(Failure::at(path))?;
+    let opened = if found.is_dir() {
+        fs::read_dir(path).map(drop)
+    } else if found.is_file() {
+        fs::File::open(path).map(drop)
+    } else {
+        // Opening a pipe would take its content.
+        Ok(())
+    };
+    opened.map_err(Failure::at(path))
 }
 
 /// Makes the failure for the problems of a registry.

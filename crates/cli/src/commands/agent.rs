@@ -32,6 +32,8 @@ use accp_console::output::note;
 /// `accp agent`. When the request is cancelled, and when the agent ends, COMMAND and all processes that it has
 /// started get SIGTERM, and later SIGKILL. When COMMAND ends by itself, processes that it has left running get
 /// the same. COMMAND does not see `ACCP_TOKEN`.
+///
+/// If no hub is there, the agent tries again for five seconds. So a hub and its agents may start together.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'
@@ -54,13 +56,17 @@ pub(crate) struct Args {
 const SCHEMAS: Duration = Duration::from_secs(10);
 /// The time between two checks whether the schemas have come.
 const LOOK: Duration = Duration::from_millis(20);
+/// The time for which an agent tries to reach a hub that is not there yet.
+const HUB: Duration = Duration::from_secs(5);
+/// The time between two attempts to reach a hub.
+const ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
     let options = options(args)?;
     super::serve::runtime()?.block_on(async {
         let token = args.hub.token()?;
-        let mut agent = connect(args, &options, token.clone()).await?;
+        let mut agent = connect(args, &options, token.as_deref()).await?;
         // From here on, a signal to this process must first end the running command.
         let mut signals = Signals::new();
         let program = Arc::new(Program::new(&args.command, &args.program));
@@ -72,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                         Err(failure) => break failure,
                     };
                     note(format_args!("note: {}; it begins anew", printable(&removed.to_string())));
-                    agent = match connect(args, &options, token.clone()).await {
+                    agent = match connect(args, &options, token.as_deref()).await {
                         Ok(again) => again,
                         Err(failure) => break failure,
                     };
@@ -85,15 +91,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// Connects the agent to the hub, with an empty store.
-async fn connect(args: &Args, options: &Options, token: Option<String>) -> Result<Agent, Failure> {
+/// Connects the agent to the hub, with an empty store. A hub that starts at the same time may not listen yet.
+async fn connect(args: &Args, options: &Options, token: Option<&str>) -> Result<Agent, Failure> {
     let hub = &args.hub;
-    let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
-    connect = connect.options(options.clone());
-    if let Some(token) = token {
-        connect = connect.token(token);
+    let until = Instant::now() + HUB;
+    loop {
+        let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
+        connect = connect.options(options.clone());
+        if let Some(token) = token {
+            connect = connect.token(token);
+        }
+        match connect.await {
+            Err(Error::Unreachable(..)) if Instant::now() < until => sleep(ATTEMPT).await,
+            connected => return connected.map_err(|error| misuse(&error)),
+        }
     }
-    connect.await.map_err(|error| misuse(&error))
 }
 
 /// Answers requests until the agent ends. If it ends because the hub has another log than the agent, returns this

@@ -32,7 +32,6 @@ use accp_console::outcome::Outcome;
 ///
 /// Exit codes: 0 all is fine; 1 passed with warnings, or the wait gave up; 2 refused, failed or misused.
 #[derive(Debug, clap::Subcommand)]
-#[command(verbatim_doc_comment)]
 pub(crate) enum Command {
     Init(init::Args),
     Next(next::Args),

@@ -33,7 +33,6 @@ const MOST: u64 = 64 << 20;
 /// the list to send: large results move to files, texts that a call wrote to disk are cut from its input, and old turns
 /// become a summary. `recover`, `read` and `restore` find again what left the list.
 #[derive(Debug, clap::Subcommand)]
-#[command(verbatim_doc_comment)]
 pub(crate) enum Command {
     Compress(compress::Args),
     Check(check::CheckArgs),

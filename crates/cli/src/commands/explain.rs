@@ -39,7 +39,8 @@ pub(crate) struct Args {
     counter: CounterArgs,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// json: one object a line
+    /// json: one object a line; for an error code `code`, `name`, `meaning` and `retry`, which are null for a code that
+    /// the draft does not have
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -51,8 +52,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .as_deref()
         .filter(|input| input.parse::<ErrorCode>().is_ok())
     {
-        let words = explanation::words_of(code);
-        Output::print_line(format_args!("{code}  {words}"))?;
+        match args.format {
+            Format::Text => {
+                let words = explanation::words_of(code);
+                Output::print_line(format_args!("{code}  {words}"))?;
+            }
+            Format::Json => Output::print_record(explanation::json_of(code))?,
+        }
         return Ok(Verdict::Fine);
     }
     let registry = args.registry.load_for_frames()?;

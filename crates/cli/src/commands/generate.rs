@@ -270,7 +270,7 @@ fn rust(args: &Args) -> Result<String, Failure> {
         builder = builder.registry_path(path);
     }
     if let Some(path) = &args.registry {
-        std::fs::metadata(path).map_err(Failure::at(path))?;
+        registries::check_readable(path)?;
         builder = builder.registry(path);
     }
     let failure = |error| match error {

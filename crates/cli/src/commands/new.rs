@@ -40,6 +40,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
             folder.display()
         )));
     };
+    if !is_free(&name.replace('-', "_")) {
+        return Err(Failure::Misuse(format!(
+            "{} ends with a word that Rust, Cargo or ACCP keeps for itself; give the crate another name",
+            folder.display()
+        )));
+    }
     let is_taken =
         fs::read_dir(folder).map_or_else(|_| folder.exists(), |mut inside| inside.next().is_some());
     if is_taken {
@@ -81,11 +87,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns whether Cargo and Rust accept this as the name of a crate.
+/// Returns whether a name has the form of the name of a crate.
 fn is_name(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-    let is_word = is_free(&name.replace('-', "_"));
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner) && is_word
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner)
 }
 
 /// Returns whether a word is not reserved by Rust, by Cargo or by ACCP.

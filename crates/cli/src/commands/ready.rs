@@ -33,8 +33,13 @@ pub(crate) fn run(args: &Args) -> Verdict {
     let url = format!("{}/readyz", args.address.http());
     match http.get(&url).call() {
         Ok(answer) if answer.status().is_success() => return Verdict::Fine,
-        Ok(answer) => note(format_args!("{url}: {}", answer.status())),
-        Err(error) => note(format_args!("{url}: {error}")),
+        Ok(answer) => note(format_args!(
+            "{url}: {}; the log of the hub says why",
+            answer.status()
+        )),
+        Err(error) => note(format_args!(
+            "{url}: {error}; `accp serve` starts a hub, and --hub names another"
+        )),
     }
     Verdict::AtFault
 }

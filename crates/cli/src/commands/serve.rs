@@ -144,6 +144,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = Arc::new(args.registry.load()?);
     let options = Options::new(String::new(), agent, registry);
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
+    let runtime = runtime()?;
+    // The store may write as soon as it is open.
+    #[cfg(unix)]
+    outlive_file_limit(&runtime);
     let sessions = match args.store.clone() {
         _ if args.memory => Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new()))),
         StoreLocation::File(file) => Sessions::in_file(&config, file),
@@ -161,7 +165,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ..Rules::default()
     };
     let sessions = sessions.with_options(options).with_rules(rules);
-    let ended = runtime()?.block_on(async {
+    let ended = runtime.block_on(async {
         let idle = Duration::from_secs(config.idle);
         let bound = match args.admission.access()? {
             None => Server::bind(config, sessions, Open).await,
@@ -188,6 +192,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         traces.follow(server).run(ends).await;
         Ok(Verdict::Fine)
     });
+    // Tasks of the hub may still write spans.
+    drop(runtime);
     traces.end();
     ended
 }
@@ -256,6 +262,18 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build();
     runtime.map_err(|error| Failure::Io("threads".to_owned(), error))
+}
+
+/// Lets a write beyond the system's limit for files (`ulimit -f`) fail, as on a full disk. Without this, the system ends
+/// the process with the signal XFSZ.
+#[cfg(unix)]
+fn outlive_file_limit(runtime: &tokio::runtime::Runtime) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let _context = runtime.enter();
+    let number = rustix::process::Signal::XFSZ.as_raw();
+    // The handler stays in place when its receiver is dropped. If the system refuses the handler, the signal ends the
+    // process.
+    drop(signal(SignalKind::from_raw(number)));
 }
 
 /// Waits until the process should end: until Ctrl-C, or until the system asks the process to end. The process listens from this call on, and

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use accp_frame::Frame;
 use serde_json::Value as Json;
-use ureq::http::Response;
+use ureq::http::{Response, StatusCode};
 use ureq::{Body, BodyReader};
 
 use crate::words::UNLIMITED;
@@ -16,6 +16,12 @@ use accp_console::output::on_one_line;
 
 /// The most bytes of a line. This is enough for an entry of the log, which has a frame in several forms.
 const LINE: usize = 4 << 20;
+
+/// A whole answer, with its status and its text.
+pub(super) struct WholeAnswer {
+    pub(super) status: StatusCode,
+    pub(super) text: String,
+}
 
 /// The frames with which a hub answers, read as they arrive.
 pub(crate) struct Answer {

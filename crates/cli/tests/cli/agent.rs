@@ -385,3 +385,36 @@ fn a_name_that_no_session_has_is_refused_before_it_reaches_a_hub() {
         }
     }
 }
+
+/// A hub and its agent may start at the same time, so the agent waits a little for a hub that does not listen yet.
+#[test]
+fn an_agent_waits_for_a_hub_that_starts_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let url = format!("http://{address}");
+    let args = ("agent cook --hub", &*url, "-- echo soup");
+    let mut cook = Running::start_with(args, folder.path(), &[]);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let serve = ("serve --memory --listen", &*address);
+    let mut hub = Running::start_with(serve, folder.path(), &[]);
+    assert_eq!(hub.url(), url);
+    assert_eq!(cook.line(), format!("cook is in session main at {url}"));
+    run(["ask", "--hub", &url, QUESTION])
+        .code_is(0)
+        .stdout_starts("@cook>done:chat{content:soup|");
+}
+
+#[test]
+fn an_agent_ends_if_no_hub_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = "agent cook --hub http://127.0.0.1:1 -- echo soup";
+    let mut cook = Running::start_with(args, folder.path(), &[]);
+    let line = cook.line();
+    assert!(
+        line.starts_with("error: no hub at ws://127.0.0.1:1: "),
+        "{line}"
+    );
+    assert!(line.ends_with("`accp serve` starts one"), "{line}");
+}

@@ -1,6 +1,7 @@
 //! Tests of `accp collab`: the output of the commands, as text and as JSON, and their exit codes.
 
 mod bad_input;
+mod link;
 mod standing;
 
 use std::collections::BTreeMap;

@@ -113,6 +113,12 @@ fn misuse_and_failure_exit_with_2() {
 #[test]
 fn a_failure_names_the_file() {
     accp("check no-such-file", "").stderr_starts("error: no-such-file: ");
+    let folder = Folder::with(&[]);
+    let run = folder.run("fix -o no/such/file", "");
+    assert_eq!(
+        run.stderr,
+        "error: no/such/file: there is no folder no/such; make it first\n"
+    );
 }
 
 #[test]
@@ -230,5 +236,23 @@ fn files_from_other_systems() {
         };
         assert!(said.contains(place), "{command}: {said}");
         assert!(said.contains("not UTF-8"), "{command}: {said}");
+    }
+}
+
+/// Paragraphs of the help are wrapped to the width, and have no breaks from the source.
+#[test]
+fn paragraphs_of_the_help_fill_their_lines() {
+    const WIDTH: usize = 100;
+    for command in ["collab", "context", "session", "registry"] {
+        let help = accp([command, "--help"], "").stdout;
+        let (about, _) = help.split_once("Usage: ").unwrap();
+        for paragraph in about.split("\n\n") {
+            let lines: Vec<_> = paragraph.lines().collect();
+            for pair in lines.windows(2) {
+                let word = pair[1].split(' ').next().unwrap();
+                let joined = pair[0].chars().count() + 1 + word.chars().count();
+                assert!(joined > WIDTH, "{command}: {pair:?}");
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of `accp context tools`, `call` and `mcp`: the tools that a program gives to its model.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::cli::Folder;
 
@@ -46,6 +46,64 @@ fn a_program_gives_the_tools_to_its_model_and_does_what_the_model_calls() {
     run.stdout_has("row 170: flight HAT170, gate 20");
     let status = folder.run("context call context_status --format json", "");
     assert_eq!(status.json()[0]["window"], 4096);
+}
+
+/// The calls and results of tools that the provider runs stand in one message of the assistant.
+#[test]
+fn what_tools_of_the_provider_have_said_is_found() {
+    let call = |kind: &str, id: &str, name: &str, input: Json| json!({ "type": kind, "id": id, "name": name, "input": input });
+    let result = |kind: &str, id: &str, content: Json| json!({ "type": kind, "tool_use_id": id, "content": content });
+    let page = json!({ "type": "document", "source": {
+        "type": "text", "media_type": "text/plain", "data": "The harvest of Lund was late." } });
+    let blocks = json!([
+        call("server_tool_use", "srvtoolu_1", "bash_code_execution", json!({ "command": "ls yard-17" })),
+        result("bash_code_execution_tool_result", "srvtoolu_1", json!({ "type": "bash_code_execution_result",
+            "stdout": "oats-77\nspelt-78", "stderr": "", "return_code": 0, "content": [] })),
+        call("server_tool_use", "srvtoolu_2", "web_search", json!({ "query": "rye in Lund" })),
+        result("web_search_tool_result", "srvtoolu_2", json!([{ "type": "web_search_result", "title": "Rye and more",
+            "url": "https://a.example/rye", "encrypted_content": "EqoBCgIYAhIM" }])),
+        call("server_tool_use", "srvtoolu_3", "web_fetch", json!({ "url": "https://a.example/rye" })),
+        result("web_fetch_tool_result", "srvtoolu_3", json!({ "type": "web_fetch_result",
+            "url": "https://a.example/rye", "content": page })),
+        call("mcp_tool_use", "mcptoolu_4", "stock", json!({ "shelf": "shelf-40" })),
+        result("mcp_tool_result", "mcptoolu_4", json!([{ "type": "text", "text": "wheat-41" }])),
+        { "type": "text", "text": "All is there." }
+    ]);
+    let mut messages = vec![
+        json!({ "role": "user", "content": "What is in the yard?" }),
+        json!({ "role": "assistant", "content": blocks }),
+    ];
+    for number in 0..6 {
+        messages.push(json!({ "role": "user", "content": format!("And yard {number}?") }));
+        let text = format!("{}the same.", "It has rye and oats. ".repeat(60));
+        messages.push(json!({ "role": "assistant", "content": text }));
+    }
+    messages.push(json!({ "role": "user", "content": "Go on." }));
+    let list = Json::from(messages).to_string();
+    let folder = Folder::with(&[("messages.json", &list)]);
+    let run = folder.run("context compress --window 2500 messages.json", "");
+    run.code_is(0).stderr_has("TIER_3: ");
+    let found = |topic: &str| {
+        let arguments = json!({ "topic": topic, "exact": true }).to_string();
+        let run = folder.run(["context", "call", "context_recover", &arguments], "");
+        run.code_is(0);
+        run.stdout
+    };
+    for topic in [
+        "command: ls yard-17",
+        "oats-77",
+        "query: rye in Lund",
+        "Rye and more",
+        "The harvest of Lund was late.",
+        "shelf: shelf-40",
+        "wheat-41",
+    ] {
+        assert!(found(topic).contains(topic), "{topic}: {}", found(topic));
+        assert!(!run.stdout.contains(topic), "{topic} has not left");
+    }
+    assert!(!found("EqoBCgIYAhIM").contains("EqoBCgIYAhIM"));
+    let one = folder.run("context recover --tool web_search rye", "");
+    one.stdout_has("https://a.example/rye");
 }
 
 #[test]

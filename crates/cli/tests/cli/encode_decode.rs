@@ -332,3 +332,31 @@ fn each_mistake_of_a_record_of_a_union_has_its_own_place() {
     error: stdin:1:126: more[1].r: the variant `box` has no such field
     ");
 }
+
+/// A decimal in JSON may have any spelling of a number. Only a seventh place does not fit.
+#[test]
+fn each_spelling_of_a_decimal_is_a_decimal() {
+    let registry = r#"{ "schemas": { "bill": { "code": "BI", "fields": ["sum"], "types": { "sum": "decimal" },
+        "frames": [{ "intent": "req", "operation": "pay" }] } } }"#;
+    let folder = Folder::with(&[("registry.json", registry)]);
+    let encode = |sum: &str| {
+        let head = r#"{"agent":"a","intent":"req","operation":"pay","schema":"BI""#;
+        let message = format!(r#"{head},"payload":{{"sum":{sum}}}}}"#);
+        folder.run("encode --registry registry.json", message)
+    };
+    for (sum, written) in [
+        ("-0.0", "0.0"),
+        ("-0", "0.0"),
+        ("-0e5", "0.0"),
+        ("0", "0.0"),
+        ("1e-6", "0.000001"),
+        ("1e2", "100.0"),
+        ("-7", "-7.0"),
+    ] {
+        let expected = format!("@a>req:pay{{sum:{written}|schema:BI}}\n");
+        assert_eq!(encode(sum).stdout, expected, "{sum}");
+    }
+    encode("1e-7")
+        .code_is(1)
+        .stderr_has("a decimal has at most 6 places");
+}

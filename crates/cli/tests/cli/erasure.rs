@@ -54,7 +54,7 @@ fn data_is_erased_and_the_file_verifies() {
     plan/1: fine: 11 entries, folded from its first entry;
       0 references can be read, 0 checkpoints list 0 frames that moved
     stock/1: fine: 28 entries (8 of them erased), folded from its snapshot;
-      0 references can be read, 1 checkpoint list 0 frames that moved
+      0 references can be read, 1 checkpoint lists 0 frames that moved
     ");
     insta::assert_snapshot!([
         erase(""),
@@ -233,4 +233,17 @@ fn what_is_redacted_has_no_word_of_a_frame() {
         assert!(!shown.contains("flour"), "{args:?}: {shown}");
         assert!(shown.contains("assistant"), "{args:?}: {shown}");
     }
+}
+
+/// Without tokens nobody is an administrator, so the hub names the command that erases from a file.
+#[test]
+fn a_hub_without_tokens_names_the_command_that_erases() {
+    let folder = Folder::with(&[]);
+    let (_hub, url) = Running::hub("--memory", folder.0.path());
+    let frame = "@guest>req:plan{goal:tea}";
+    folder.run(["send", "--hub", &url, frame], "").code_is(0);
+    folder
+        .run(["erase", "--hub", &url, "--from", "guest"], "")
+        .code_is(1)
+        .stderr_has("stop it and use `accp session erase`");
 }

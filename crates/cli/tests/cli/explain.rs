@@ -62,6 +62,12 @@ fn an_error_code_in_plain_words() {
     E5001  POLICY_DENIED: A policy forbids it. Sending again does not help.
     E9998  This is not a code of the draft.
     ");
+    let codes =
+        ["E3003", "E9998"].map(|code| accp(["explain", "--format", "json", code], "").stdout);
+    insta::assert_snapshot!(codes.concat(), @r#"
+    {"code":"E3003","name":"SEQUENCE_GAP","meaning":"The sequence number is not the next one","retry":true}
+    {"code":"E9998","name":null,"meaning":null,"retry":null}
+    "#);
 }
 
 #[test]

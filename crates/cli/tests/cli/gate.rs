@@ -438,6 +438,9 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
         assert_eq!(refused.status, 503, "{refused:?}");
         assert_eq!(refused.header("retry-after"), Some("1"), "{refused:?}");
     }
+    // The frame of the one POST may be taken later. Nobody was denied anything by POST.
+    let counts = client.get("/metrics").body;
+    assert!(counts.contains("{fate=\"later\"} 1\n"), "{counts}");
     fs::rename(&there, &here).unwrap();
     until_ready_is(&client, 200);
     assert_eq!(plan("abc101000002", 2).status, 200);

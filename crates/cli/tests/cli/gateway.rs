@@ -336,3 +336,14 @@ fn a_ledger_that_cannot_be_written_is_named_with_a_cure() {
         assert!(run.stderr.contains("with --ledger"), "{}", run.stderr);
     }
 }
+
+/// A file that is not a text is bad input, and not a file that cannot be read.
+#[test]
+fn a_receipt_that_is_not_a_text_is_bad_input() {
+    let folder = Folder::with(&[]);
+    std::fs::write(folder.path("receipt.json"), b"{\"a\":\xff}").unwrap();
+    let run = accp(folder.0.path(), "gateway verify receipt.json");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let told = "error: receipt.json: byte 5 is not UTF-8; give a receipt";
+    assert!(run.stderr.starts_with(told), "{}", run.stderr);
+}

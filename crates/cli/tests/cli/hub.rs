@@ -152,7 +152,11 @@ fn what_cannot_be_sent_says_why() {
     ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
     run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
-        .stderr_has("a session that is there");
+        .stderr_has("a session that is there: `other` has not begun, and --session names another");
+    run("send --hub nonsense @guest>req:plan{}")
+        .code_is(2)
+        .stderr_has("--hub nonsense: ")
+        .stderr_has("write http://HOST:PORT");
     run("send --hub http://127.0.0.1:1 @guest>req:plan{}")
         .code_is(2)
         .stderr_has("`accp serve` starts one");
@@ -237,6 +241,14 @@ fn a_hub_that_cannot_start_says_why() {
     let again = run(("serve --print-config --config", [&file]));
     assert_eq!(again.stdout, printed.stdout);
     printed.stdout_has("frames_per_second = 1000");
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_told_with_a_cure() {
+    run("ready --hub http://127.0.0.1:1")
+        .code_is(1)
+        .stderr_has("/readyz: ")
+        .stderr_has("`accp serve` starts a hub, and --hub names another");
 }
 
 #[test]

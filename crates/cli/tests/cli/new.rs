@@ -42,7 +42,11 @@ fn what_is_there_stays_and_a_name_is_that_of_a_crate() {
         ),
         (
             "type",
-            "error: type does not end with the name of a crate: a small letter, then small letters, digits, `-` and `_`\n",
+            "error: type ends with a word that Rust, Cargo or ACCP keeps for itself; give the crate another name\n",
+        ),
+        (
+            "ours/accp-build",
+            "error: ours/accp-build ends with a word that Rust, Cargo or ACCP keeps for itself; give the crate another name\n",
         ),
     ] {
         let run = folder.run(["new", name], "");

@@ -288,6 +288,17 @@ fn decide(url: &str, how: &str) -> String {
     decided.unwrap()
 }
 
+/// Reads the stderr of a process until a line has this text.
+fn until(process: &mut Running, text: &str) {
+    loop {
+        let line = process.line();
+        assert!(!line.is_empty(), "the process has ended without `{text}`");
+        if line.contains(text) {
+            return;
+        }
+    }
+}
+
 /// The store is replaced by an older copy while an agent goes on running that has seen more than the copy has. The
 /// registry is not the standard one.
 #[test]
@@ -334,6 +345,19 @@ fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
         assert_eq!(hub.stop().0, Some(0));
         std::fs::copy(at("copy"), at("hub.accp")).unwrap();
         hub = start();
+        until(&mut hub, "the store is an old copy");
+        // A frame is refused, with the reason and the commands that help.
+        run([
+            "send",
+            "--hub",
+            &url,
+            "@guest>req:order{dish:tea|schema:OR}",
+        ])
+        .code_is(1)
+        .stderr_has(
+            "the hub expects a session whose store lacks nothing: this store is an old copy",
+        )
+        .stderr_has("`accp recover --fork` goes on without it");
         assert!(decide(&url, how).contains(told));
         let log = log();
         let rice = log.matches("req:order{dish:rice").count();
@@ -341,13 +365,7 @@ fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
         if how == "--fork" {
             // After the fork, the agent has seen entries that the log no longer has. So the agent connects again with
             // an empty store.
-            loop {
-                let line = first.line();
-                assert!(!line.is_empty(), "the agent has ended");
-                if line.starts_with("cook is in session main") {
-                    break;
-                }
-            }
+            until(&mut first, "cook is in session main");
         }
         order("fish");
     }
@@ -355,5 +373,8 @@ fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
     run(["recover", "--hub", &url, "--fork"])
         .code_is(1)
         .stderr_has("lacks nothing");
+    run(["recover", "--hub", &url])
+        .code_is(1)
+        .stderr_has("an agent that has them: this host has lost no entries");
     drop(first);
 }

@@ -209,3 +209,41 @@ fn code_and_grammars_follow_the_umask() {
     let open = open_to_others(&folder, "");
     assert_eq!(open, ["code.rs 644", "frames.lark 644"]);
 }
+
+/// A file that this user may not read is a failure with its reason, and so is a store in a folder where a reader cannot
+/// make the files that it needs.
+#[test]
+fn files_without_rights_say_so() {
+    let folder = inputs(&[("own.json", "{}"), ("frames", "@a>req:plan{}")]);
+    run(&folder, "demo --store team.db");
+    fs::create_dir(folder.path("sealed")).unwrap();
+    fs::copy(folder.path("team.db"), folder.path("sealed/team.db")).unwrap();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("own.json", 0o000);
+    mode("team.db", 0o000);
+    if fs::read(folder.path("own.json")).is_ok() {
+        println!("skipped: this user (root) may read every file");
+        return;
+    }
+    for args in [
+        "session list team.db",
+        "session verify team.db",
+        "registry lint own.json",
+        "registry hash own.json",
+        "generate own.json",
+        "check --registry own.json frames",
+    ] {
+        folder
+            .run(args, "")
+            .code_is(2)
+            .stderr_has("Permission denied");
+    }
+    mode("sealed", 0o555);
+    folder
+        .run("session list sealed/team.db", "")
+        .code_is(2)
+        .stderr_has("copy the file, with its `-wal` if there is one, to another folder");
+    mode("sealed", 0o755);
+}

@@ -180,7 +180,7 @@ fn lint_against_an_older_registry() {
     run.code_is(1);
     insta::assert_snapshot!(run.stdout, @r"
     new.json:7:7 at /schemas/sales_report/fields: the field `revenue` was renamed to `income`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it drops the value
     ");
     assert_eq!(run.stderr, "1 breaking change\n");
     let run = folder.run(

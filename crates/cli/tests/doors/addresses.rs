@@ -88,7 +88,9 @@ async fn the_name_of_the_hub_is_its_own() {
     let (_folder, hub, _) = running();
     let said = told(&hub.url(), "hub").await;
     assert!(
-        said.contains("hub is the name of the host of this session: give the agent another one"),
+        said.contains(
+            "expected another name for the agent: hub is the name of the host of this session"
+        ),
         "{said}"
     );
     let is_refused = |said: &str| said.contains("hub is the name of the host of this session");
@@ -110,4 +112,55 @@ async fn the_name_of_the_hub_is_its_own() {
     };
     assert!(!matches!(error, Error::Pending(_)));
     assert!(is_refused(&error.to_string()), "{error}");
+}
+
+/// The hub takes the socket, and refuses the agent at its hello.
+#[tokio::test]
+async fn a_hub_that_does_not_let_an_agent_in_says_why() {
+    for (settings, others, name, why) in [
+        (
+            "create = false",
+            "",
+            "dev",
+            "E2001: expected a session that is there",
+        ),
+        (
+            "limits.agents = 2",
+            "desk lab",
+            "dev",
+            "E5001: expected a session with room for another agent",
+        ),
+        (
+            "",
+            "",
+            "hub",
+            "E5001: expected another name for the agent: hub is the name of the host",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("hub.toml"), settings).unwrap();
+        let mut hub = Hub::new(folder.path());
+        drop(hub.start_with("--config hub.toml"));
+        let mut here = Vec::new();
+        for other in others.split_whitespace() {
+            here.push(Agent::connect(hub.url(), "team", other).await.unwrap());
+        }
+        let error = Agent::connect(hub.url(), "team", name).await.unwrap_err();
+        assert!(matches!(error, Error::Denied(..)), "{error:?}");
+        let begin = format!("the hub at {} refuses the agent: {why}", hub.url());
+        assert!(error.to_string().starts_with(&begin), "{error}");
+    }
+}
+
+#[test]
+fn a_command_that_the_hub_refuses_says_what_the_hub_expects() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hub.toml"), "limits.agents = 1").unwrap();
+    let mut hub = Hub::new(folder.path());
+    drop(hub.start_with("--config hub.toml"));
+    let send = |name: &str| hub.accp(format!("send @{name}>req:note{{text:soup|schema:NOTE}}"));
+    assert!(send("desk").0);
+    let (is_ok, said) = send("dev");
+    let expected = "E5001: the hub expects a session with room for another agent";
+    assert!(!is_ok && said.contains(expected), "{said}");
 }

@@ -141,6 +141,8 @@ impl Agent {
     /// Returns the context of the session as a model reads it (draft section 5): the checkpoints and
     /// the frames since. Only its end changes until the next checkpoint.
     ///
+    /// The context is empty if the hub counts no tokens: see [`budget`](Self::budget).
+    ///
     /// # Errors
     /// [`Error::Ended`].
     pub async fn context(&self) -> Result<String, Error> {
@@ -148,6 +150,9 @@ impl Agent {
     }
 
     /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1).
+    ///
+    /// A session has a budget and a context if its hub counts tokens. `accp serve` does. A [`Hub`](crate::Hub) does if it
+    /// was opened with a counter ([`Options::counting`](accp_session::Options::counting)).
     ///
     /// # Errors
     /// [`Error::Ended`].

@@ -138,6 +138,7 @@ impl Connect {
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
+        let refusal = carrier.refusal();
         tokio::spawn(carrier.run(socket));
         // This returns only after the agent has joined. From then on the agent gets the frames of the others.
         match has_joined(&handle).await {
@@ -150,6 +151,11 @@ impl Connect {
                 let why = format!("{}: it expects {}", error.code, error.message);
                 Err(Error::Denied(self.hub, why))
             }
+            // The hub may take the socket, and say only at the hello that it does not let the agent in.
+            Err(error @ Error::Ended(_)) => match refusal.get() {
+                Some(why) => Err(Error::Denied(self.hub, why.clone())),
+                None => Err(error),
+            },
             Err(error) => Err(error),
         }
     }

@@ -49,7 +49,8 @@ pub(crate) fn as_outside(error: &str) -> Option<String> {
 
 /// Returns the seconds that are left of the `ttl` of a frame whose metadata somebody has written by hand: the `ttl`
 /// less the time since the `ts`, but at least 1. A frame without a `ts` begins now, and a frame without a `ttl` never
-/// expires (draft section 3.5). Use this where the session writes the `ts` of the frame anew.
+/// expires (draft section 3.5). A `ttl` that leads beyond all times stays as it is, so that the session refuses it. Use
+/// this where the session writes the `ts` of the frame anew.
 ///
 /// ```
 /// use accp_client::ttl_left;
@@ -69,7 +70,10 @@ pub fn ttl_left(envelope: &Envelope<'_>) -> Result<Option<i64>, Error> {
         return Ok(envelope.ttl);
     };
     let now = clock::now().as_secs();
-    let end = envelope.timestamp.unwrap_or(now).saturating_add(ttl);
+    let Some(end) = envelope.timestamp.unwrap_or(now).checked_add(ttl) else {
+        // The session refuses a time that does not exist.
+        return Ok(Some(ttl));
+    };
     let skew = i64::try_from(Rules::default().skew.as_secs()).unwrap_or(i64::MAX);
     if end < now.saturating_sub(skew) {
         return Err(Error::Expired);

@@ -18,7 +18,7 @@ use time::OffsetDateTime;
 
 use crate::aside::Aside;
 use crate::body;
-use crate::headers::first_half;
+use crate::headers::{first_half, without_keys};
 use crate::lock::lock;
 use crate::plan::{Asked, Plan, Reading};
 use crate::record::Record;
@@ -202,6 +202,16 @@ async fn told_instead(answer: reqwest::Response) -> Json {
     match serde_json::from_slice(&body) {
         Ok(told) if !status.is_success() => told,
         _ => Json::from(unread.unwrap_or_else(|| format!("the provider answered {status}"))),
+    }
+}
+
+/// Returns an error as the ledger says it: without the number of the request beside it, so that equal errors are equal
+/// faults.
+fn said(error: &Json) -> String {
+    match error {
+        Json::String(text) => text.clone(),
+        told if told["error"].is_object() => told["error"].to_string(),
+        told => told.to_string(),
     }
 }
 
@@ -473,7 +483,8 @@ impl Way {
             Err(fault) => Json::from(fault),
         };
         self.expanding.record.breaks();
-        let said: String = error.to_string().chars().take(FAULT).collect();
+        let said = without_keys(&self.expanding.parts.headers, &said(&error));
+        let said: String = said.chars().take(FAULT).collect();
         self.expanding.record.entry.fault = Some(format!("a later turn failed: {said}"));
         seen.extend(self.weave.error(&error));
         self.is_over = true;

@@ -32,6 +32,12 @@ const SESSION: [&str; 6] = [
     "x-codex-turn-state",
 ];
 
+/// The headers in which a client shows its key.
+const KEYS: [&str; 3] = ["authorization", "x-api-key", "api-key"];
+
+/// A key has at least this many bytes. A shorter one is no secret, and may stand in any text.
+const SHORTEST: usize = 8;
+
 /// Removes the headers of a connection, also those that the header `connection` names.
 pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
     let named = headers.get_all(header::CONNECTION).iter();
@@ -87,12 +93,21 @@ pub(crate) fn is_off(headers: &HeaderMap) -> bool {
 /// have the same digest.
 pub(crate) fn owner(secret: &hmac::Key, headers: &HeaderMap) -> [u8; 16] {
     let mut context = hmac::Context::with_key(secret);
-    for name in [header::AUTHORIZATION.as_str(), "x-api-key", "api-key"] {
+    for name in KEYS {
         let value = headers.get(name).map_or(&b""[..], |value| value.as_bytes());
         context.update(&(value.len() as u64).to_le_bytes());
         context.update(value);
     }
     first_half(context.sign().as_ref())
+}
+
+/// Returns a text without the keys that a request shows: a provider may repeat a key in its error.
+pub(crate) fn without_keys(headers: &HeaderMap, text: &str) -> String {
+    let shown = KEYS.iter().flat_map(|name| headers.get_all(*name));
+    let words = shown.filter_map(|value| value.to_str().ok());
+    let keys = words.flat_map(str::split_whitespace);
+    keys.filter(|key| key.len() >= SHORTEST)
+        .fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
 }
 
 /// Returns what a request says of its session: a header of its client, or a member of its body. `None` if it says nothing.
@@ -167,6 +182,18 @@ mod tests {
         ] {
             assert_eq!(is_gzip(part), expected, "{part}");
         }
+    }
+
+    #[test]
+    fn a_text_loses_the_keys_of_its_request() {
+        let shown = headers(&[
+            ("authorization", "Bearer sk-proj-12"),
+            ("x-api-key", "sk-ant-34"),
+            ("api-key", "local"),
+        ]);
+        let text = "the Bearer of sk-proj-12 or sk-ant-34 is not local";
+        let expected = "the Bearer of [key] or [key] is not local";
+        assert_eq!(without_keys(&shown, text), expected);
     }
 
     #[test]

@@ -316,7 +316,14 @@ fn told(report: &Report) -> Option<String> {
             Why::Pays => "pays",
         };
         let (results, tokens, left) = (step.cut.len(), lost(&step.cut), report.left);
-        format!("{why}: {results} results lose {tokens} tokens, messages before {left} have left")
+        let cut = (results > 0).then(|| format!("{results} results lose {tokens} tokens"));
+        let left = (left > 0).then(|| format!("messages before {left} have left"));
+        let what: Vec<String> = cut.into_iter().chain(left).collect();
+        if what.is_empty() {
+            format!("{why}: the list changes, and nothing leaves")
+        } else {
+            format!("{why}: {}", what.join(", "))
+        }
     });
     let parts: Vec<String> = step.into_iter().chain(new).collect();
     (!parts.is_empty()).then(|| parts.join("; "))

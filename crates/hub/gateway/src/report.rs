@@ -42,6 +42,7 @@ impl By {
             Self::Session if entry.session.is_empty() => "(not read)".to_owned(),
             Self::Session => entry.session.clone(),
             Self::Day => day(),
+            Self::Model if entry.model.is_empty() => "(not known)".to_owned(),
             Self::Model => entry.model.clone(),
         }
     }
@@ -78,7 +79,8 @@ pub struct Row {
     pub plain: f64,
     /// What the requests would have cost, or have cost, with cheaper forms.
     pub changed: f64,
-    /// The number of requests that went out unchanged because something failed.
+    /// The number of requests in which something failed, but for those in [`repeated`](Self::repeated): the gateway
+    /// could not read the request or its answer, or the provider failed.
     pub faults: u64,
     /// The number of requests that the provider refused with 400 after a change, and then got unchanged.
     pub repeated: u64,
@@ -123,7 +125,7 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// All rows together.
     pub all: Row,
-    /// Why requests went out as they were, and how many for each reason.
+    /// What failed, and in how many requests.
     pub faults: BTreeMap<String, u64>,
     /// The newest notes, each after the name of its session: what left lists and why, and which obstacles the policy
     /// met.
@@ -189,7 +191,7 @@ impl Report {
                 all.uncounted,
                 "had no count of the provider, so they are in no cost",
             ),
-            (all.faults, "went out as they were because something failed"),
+            (all.faults, "met a fault, which the lines below name"),
             (
                 all.repeated,
                 "went out again as they were after the provider had refused the change",

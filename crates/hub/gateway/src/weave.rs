@@ -39,6 +39,10 @@ trait Answer: Send {
     fn is_alone(&self) -> bool;
     /// Returns this turn as the messages of a list.
     fn items(&self) -> Vec<String>;
+    /// Returns the number of the next event for the client, if this form numbers its events.
+    fn number(&self) -> u64 {
+        0
+    }
     /// Returns how much the client has seen, in pieces, or in bytes of a text.
     fn seen(&self) -> usize;
     /// Returns what the client has seen, in pieces.
@@ -263,25 +267,44 @@ impl Weave {
         out
     }
 
-    /// Returns the event that tells an error in a stream. `told` is the error in the words of the provider.
+    /// Returns the event that tells an error in a stream. `told` is the error in the words of the provider, or a text
+    /// of the gateway.
     pub(crate) fn error(&self, told: &Json) -> Vec<u8> {
-        let told = match told {
-            Json::Object(_) => told.clone(),
-            other => {
-                serde_json::json!({ "type": "error", "error": { "type": "api_error", "message": other } })
-            }
-        };
+        let mut told = with_message(told);
         match self.form {
             Form::OpenAi => format!("data: {told}\n\n").into_bytes(),
             Form::Anthropic => event(&told, "error"),
+            // The event has the members of the error, as the API describes it. The packages of the provider see an
+            // error only if the event also has the member `error`.
             Form::Responses => {
-                let error = &told["error"];
-                let event_of = serde_json::json!({ "type": "error", "code": error["code"], "message": error["message"],
-                    "param": error["param"], "sequence_number": 0 });
-                event(&event_of, "error")
+                for key in ["code", "message", "param"] {
+                    let value = told["error"][key].clone();
+                    set(&mut told, key, value);
+                }
+                set(&mut told, "type", Json::from("error"));
+                set(&mut told, "sequence_number", self.answer.number().into());
+                event(&told, "error")
             }
         }
     }
+}
+
+/// Returns an error whose member `error` has a message. Clients look for it there, and would take an event without it
+/// for a part of the answer.
+fn with_message(told: &Json) -> Json {
+    let error = match told {
+        Json::Object(_) if told["error"]["message"].is_string() => return told.clone(),
+        Json::Object(_) if told["message"].is_string() => told.clone(),
+        other => {
+            let message = match other["error"].as_str().or(other.as_str()) {
+                Some(text) if other.is_string() => format!("accp gateway: {text}"),
+                Some(text) => text.to_owned(),
+                None => other.to_string(),
+            };
+            serde_json::json!({ "type": "api_error", "message": message, "param": null, "code": null })
+        }
+    };
+    serde_json::json!({ "type": "error", "error": error })
 }
 
 /// Returns an event with a name.

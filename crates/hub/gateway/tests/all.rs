@@ -9,6 +9,7 @@ mod client;
 mod conversation;
 mod edges;
 mod faults;
+mod later_turns;
 mod packed;
 mod passes;
 mod reading;

@@ -58,8 +58,9 @@ impl Refused {
         )
     }
 
-    pub(crate) fn too_slow(patience: Duration) -> Self {
-        let expected = format!("a whole frame within {} seconds", patience.as_secs());
+    /// `expected` did not come within this time.
+    pub(crate) fn too_slow(expected: &str, time: Duration) -> Self {
+        let expected = format!("{expected} within {} seconds", time.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::TIMEOUT, expected)
     }
 

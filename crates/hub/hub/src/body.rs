@@ -86,7 +86,8 @@ impl BodyFrames {
 
     /// Returns the next frame; `None` at the end of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Refused> {
-        if !std::mem::take(&mut self.is_first) {
+        let is_first = std::mem::take(&mut self.is_first);
+        if !is_first {
             let time = if self.held.is_empty() {
                 PAUSE
             } else {
@@ -105,7 +106,12 @@ impl BodyFrames {
                 return Ok(None);
             }
             let was_empty = self.held.is_empty();
-            self.more(self.due).await?;
+            let late = if was_empty && !is_first {
+                ("another frame", PAUSE)
+            } else {
+                ("a whole frame", self.patience)
+            };
+            self.more(self.due, late).await?;
             if was_empty && !self.held.is_empty() {
                 // The first bytes of a frame have arrived, so the time limit of the frame begins.
                 self.due = self.due.min(Instant::now() + self.patience);
@@ -123,7 +129,13 @@ impl BodyFrames {
             if self.has_ended {
                 return Ok(std::mem::take(&mut self.held));
             }
-            self.more(self.due.min(Instant::now() + self.rest)).await?;
+            let rests = Instant::now() + self.rest;
+            let late = if rests < self.due {
+                ("more of the body", self.rest)
+            } else {
+                ("a whole body", self.patience)
+            };
+            self.more(self.due.min(rests), late).await?;
         }
     }
 
@@ -133,9 +145,11 @@ impl BodyFrames {
         Body::from_stream(stream::iter(read).chain(self.body))
     }
 
-    async fn more(&mut self, due: Instant) -> Result<(), Refused> {
+    /// Reads more bytes. `late` says what did not come, and in which time, if nothing comes until `due`.
+    async fn more(&mut self, due: Instant, late: (&str, Duration)) -> Result<(), Refused> {
         let piece = timeout_at(due, self.body.next()).await;
-        match piece.map_err(|_| Refused::too_slow(self.patience))? {
+        let (expected, time) = late;
+        match piece.map_err(|_| Refused::too_slow(expected, time))? {
             Some(Ok(piece)) if self.quota.hold(self.held.len() + piece.len()) => {
                 self.held.extend_from_slice(&piece);
             }

@@ -34,11 +34,21 @@ pub(crate) async fn post(
     match take(&app, named, requester, &uri, &headers, body).await {
         Ok(response) => response,
         Err(refused) => {
-            add(&app.metrics.denied);
-            spans::record_outcome("denied");
+            let (count, outcome) = if is_later(&refused) {
+                (&app.metrics.later, "later")
+            } else {
+                (&app.metrics.denied, "denied")
+            };
+            add(count);
+            spans::record_outcome(outcome);
             refused.response(&app.config.agent)
         }
     }
+}
+
+/// Returns whether the same frame may be taken later: the store or the session takes nothing now.
+fn is_later(refused: &Refused) -> bool {
+    refused.status == StatusCode::SERVICE_UNAVAILABLE
 }
 
 async fn take(
@@ -264,7 +274,7 @@ fn log(app: &App, caller: &Authorized, way: &str, text: &[u8]) {
     frame_log::log(caller.session(), &app.config.agent, way, text);
 }
 
-/// Counts and logs the outcome of a frame.
+/// Counts and logs the outcome of a frame. A frame that the session takes later counts where its refusal is answered.
 fn report(app: &App, caller: &Authorized, posted: &Posted) {
     let (count, outcome) = match posted {
         Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
@@ -272,7 +282,7 @@ fn report(app: &App, caller: &Authorized, posted: &Posted) {
             (&app.metrics.misnumbered, "misnumbered")
         }
         Posted::Refused(_) => (&app.metrics.refused, "refused"),
-        Posted::Later => (&app.metrics.later, "later"),
+        Posted::Later => return,
         _ => (&app.metrics.silent, "silent"),
     };
     if let Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) = posted
@@ -392,6 +402,9 @@ impl FrameStream {
         let text = match taken {
             Ok((_, text)) => text,
             Err(refused) => {
+                if is_later(&refused) {
+                    add(&self.app.metrics.later);
+                }
                 if refused.status != StatusCode::BAD_REQUEST && refused.again.is_none() {
                     self.frames.end();
                 }

@@ -1,8 +1,9 @@
 //! The routes by which participants read a session.
 
 use accp_client::{Error, Frames, Hub};
+use accp_frame::ErrorCode;
 use accp_registry::Change;
-use accp_session::{ReadError, Session, Time};
+use accp_session::{InputError, JoinError, ReadError, SendError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -251,16 +252,31 @@ pub(crate) async fn value(
     answer(&app, read.await)
 }
 
+/// Returns what a read expects that has found no value. The refusal has the code beside it.
+fn expected_of(why: ReadError) -> &'static str {
+    match why {
+        ReadError::Unavailable => {
+            "bytes that somebody has supplied for this reference; read it again later"
+        }
+        ReadError::Expired => "a reference whose value has not expired",
+        ReadError::Unauthorized => "a reference into a session that has granted access",
+        _ => "a reference to something that the session holds",
+    }
+}
+
 impl Refused {
     /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
-            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(&why.to_string()),
-            Error::Reference(_, why) => Self::not_found(why.code(), why.to_string()),
+            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(expected_of(*why)),
+            Error::Reference(_, why) => Self::not_found(why.code(), expected_of(*why)),
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(why) => Self {
-                code: why.code(),
-                ..Self::invalid(why.to_string())
+                code: match why {
+                    InputError::Join(_) => ErrorCode::POLICY_DENIED,
+                    _ => why.code(),
+                },
+                ..Self::invalid(expected(why))
             },
             Error::Refused(why) => Self {
                 code: why.code,
@@ -269,5 +285,37 @@ impl Refused {
             },
             other => Self::store(other),
         }
+    }
+}
+
+/// Returns the agent that the hub expects in the place of one that cannot join.
+fn joinable(error: &JoinError) -> String {
+    match error {
+        JoinError::Full => "a session with room for another agent: this one has as many members as its host lets in"
+            .to_owned(),
+        JoinError::Host(agent) => {
+            format!("another name for the agent: {agent} is the name of the host of this session")
+        }
+        JoinError::Taken(agent) => {
+            format!("another name for the agent: {agent} is an agent of another member")
+        }
+        other => format!("an agent that can join: {other}"),
+    }
+}
+
+/// Returns what the session expected instead of the input, as it stands after "the hub expects".
+fn expected(why: &InputError) -> String {
+    match why {
+        InputError::Send(SendError::Stopped(position)) => format!(
+            "a session whose store lacks nothing: this store is an old copy, and an agent holds the log up to \
+             position {position}; `accp recover` fetches the rest from the agent, and `accp recover --fork` goes on \
+             without it"
+        ),
+        InputError::Send(SendError::Refused { expected, .. }) => expected.clone(),
+        InputError::Join(why) => joinable(why),
+        InputError::Recover(why) => {
+            format!("a store that lacks entries, and an agent that has them: {why}")
+        }
+        other => other.to_string(),
     }
 }

@@ -82,6 +82,36 @@ async fn a_first_frame_that_is_refused_lets_nobody_in() {
     hub.stop().await;
 }
 
+/// The refusal names the agents of the session, whose names take more than a frame together.
+#[tokio::test]
+async fn a_refusal_fits_into_a_frame_whatever_it_quotes() {
+    let hub = TestHub::start(Config::default()).await;
+    for (letter, mid) in [
+        ("a", "abc101000001"),
+        ("b", "abc101000002"),
+        ("c", "abc101000003"),
+    ] {
+        let head = format!("@{}>req:plan{{}}", letter.repeat(30_000));
+        let (status, reply) = hub.post(&frame(&head, mid, 1, "sid:lunch")).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+    }
+    let first = frame("@me>sync:note{}", "abd101000001", 1, "sid:lunch");
+    assert_eq!(hub.post(&first).await.0, StatusCode::OK);
+    // `me` is in the session, and `guest` is not.
+    for (agent, mid, seq) in [("me", "abd101000002", 2), ("guest", "abd101000003", 1)] {
+        let head = format!("@{agent}>req:plan{{}}");
+        let asks = frame(&head, mid, seq, "sid:lunch,to:ghost");
+        let (status, reply) = hub.post(&asks).await;
+        let shown = &reply[..reply.len().min(200)];
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{agent}: {shown}");
+        for part in ["E2001", "ghost_has_not"] {
+            assert!(reply.contains(part), "{agent}: {shown}");
+        }
+        assert!(reply.len() < 4_000, "{agent}: {} bytes", reply.len());
+    }
+    hub.stop().await;
+}
+
 #[tokio::test]
 async fn a_frame_that_would_begin_a_session_and_is_refused_begins_none() {
     let hub = TestHub::start(Config::default()).await;
@@ -225,5 +255,18 @@ async fn without_tokens_a_harness_names_an_agent_of_the_session() {
             assert_eq!(is_refused, status != StatusCode::OK, "{path}: {reply}");
         }
     }
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_reference_that_leads_nowhere_says_what_the_hub_expects() {
+    let hub = TestHub::start(Config::default()).await;
+    let text = frame("@me>req:plan{goal:soup}", "c00000000001", 1, "sid:lunch");
+    let (status, reply) = hub.post(&text).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let (status, reply) = get(&hub, "/accp/v1/sessions/lunch/values/cold.p9").await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{reply}");
+    let expected = "{code:E2001|msg:a_reference_to_something_that_the_session_holds|";
+    assert!(reply.contains(expected), "{reply}");
     hub.stop().await;
 }

@@ -62,6 +62,15 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
     ask("bad").await.expect("it is sent");
     let refused = heard.recv().await.expect("a reply");
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    // Who asks learns what the hub expected of the reply.
+    let dev = AgentId::new("dev").expect("a name");
+    let failed = guest
+        .ask::<ScheduleDone<'_>>(ScheduleReq::new(dev, "bad"))
+        .await;
+    let failed = failed.expect_err("a failure").to_string();
+    let (_, code) = failed.split_once("was refused: ").expect(&failed);
+    let (_, expected) = code.split_once(": ").expect(&failed);
+    assert!(expected.starts_with("expected "), "{failed}");
     hub.stop().await;
 }
 

@@ -209,10 +209,16 @@ async fn a_question_that_nobody_answers_says_what_to_do() {
     What to do: it stands: go on with other work, and call accp_receive later for the answer; do not ask again.
     ");
     question["cancel"] = json!(true);
-    insta::assert_snapshot!(fails(&dev, "accp_ask", question).await, @"
+    insta::assert_snapshot!(fails(&dev, "accp_ask", question.clone()).await, @"
     E3001: nobody answered the question p7 within 1 seconds
     What to do: the question is cancelled; ask somebody else, or go on without the answer.
     ");
+    // Nobody begins to work on a question whose time is over, so it does not stand.
+    question["cancel"] = json!(false);
+    question["ttl"] = json!(1);
+    let over = fails(&dev, "accp_ask", question).await;
+    assert!(over.contains("its ttl is over"), "{over}");
+    assert!(!over.contains("it stands"), "{over}");
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ mod words;
 
 mod archive;
 mod bill;
+mod cache_mark;
 mod check;
 #[cfg(test)]
 mod counters;
@@ -68,6 +69,7 @@ mod prose;
 mod ranked;
 mod raw;
 mod repair;
+mod served;
 mod session;
 mod status;
 mod summarizer;

@@ -128,14 +128,10 @@ impl ListMessage {
 
     /// Returns whether every form has the message with the same meaning: it has a role and texts, and nothing else.
     pub(crate) fn is_plain(&self) -> bool {
-        let has_only = |json: &Json, keys: [&str; 2]| {
-            let mut all = json.as_object().into_iter().flat_map(Map::keys);
-            all.all(|key| keys.contains(&&**key))
-        };
-        let is_text = |part: &Json| part["text"].is_string() && has_only(part, ["type", "text"]);
+        let is_text = |part: &Json| part["text"].is_string() && has_only(part, &["type", "text"]);
         let content = &self.json["content"];
         let mut parts = content.as_array().into_iter().flatten();
-        has_only(&self.json, ["role", "content"])
+        has_only(&self.json, &["role", "content"])
             && (content.is_string() || content.is_array() && parts.all(is_text))
     }
 
@@ -183,6 +179,11 @@ impl ListMessage {
         &self.json
     }
 
+    /// Returns the message with a line in the place of each picture, document and sound.
+    pub(crate) fn shown(&self) -> &Json {
+        &self.shown
+    }
+
     /// Returns the lone surrogates of the text.
     pub(crate) fn lone(&self) -> &LoneSurrogates {
         &self.lone
@@ -214,6 +215,31 @@ impl ListMessage {
     /// do not change it.
     pub(crate) fn digest(&self) -> Hash {
         self.digest
+    }
+
+    /// Returns whether another message says the same: both have one digest, or one role and one text. A program makes a
+    /// block of a text to put a mark for the cache on it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let has_text = |text| other.only_text() == Some(text);
+        self.digest == other.digest || self.only_text().is_some_and(has_text)
+    }
+
+    /// Returns the role and the text of a message that has nothing else.
+    fn only_text(&self) -> Option<(&str, &str)> {
+        let text = match &self.json["content"] {
+            Json::Array(blocks) => {
+                let [block] = blocks.as_slice() else {
+                    return None;
+                };
+                let is_text =
+                    block["type"] == "text" && has_only(block, &["type", "text", "cache_control"]);
+                block["text"].as_str().filter(|_| is_text)
+            }
+            content => content.as_str(),
+        };
+        let role = self.json["role"].as_str();
+        role.zip(text)
+            .filter(|_| has_only(&self.json, &["role", "content"]))
     }
 
     /// Returns whether the message stays in a list that older messages leave: a message of the system, or a `compaction`
@@ -291,6 +317,12 @@ impl ListMessage {
             value => Some(value.clone()),
         }
     }
+}
+
+/// Returns whether an object has no other members than these.
+fn has_only(json: &Json, keys: &[&str]) -> bool {
+    let mut all = json.as_object().into_iter().flat_map(Map::keys);
+    all.all(|key| keys.contains(&&**key))
 }
 
 /// Returns the word for a kind of JSON.

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::form::Form;
 use crate::media::Way;
 use crate::message::{ListMessage, Role};
+use crate::served::{Served, served};
 
 /// A message as rules read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,8 @@ pub(crate) struct Parsed {
     pub(crate) text: String,
     pub(crate) calls: Vec<ParsedCall>,
     pub(crate) results: Vec<ParsedResult>,
+    /// The calls and results of tools that the provider ran.
+    pub(crate) served: Vec<Served>,
     /// Whether the caller has marked the message as critical.
     pub(crate) marked: bool,
 }
@@ -109,6 +112,7 @@ pub(crate) fn parse<'m>(
                     text.replacen(&found.line(), &found.line_of(way, index), 1)
                 })
             };
+            let served = served(form, message, &mut tools, &numbered);
             let results = message.answers.iter().map(|answer| ParsedResult {
                 id: answer.id.clone(),
                 tool: tools.get(&answer.id).cloned(),
@@ -122,6 +126,7 @@ pub(crate) fn parse<'m>(
                 text: numbered(message.words(form)),
                 results: results.collect(),
                 calls,
+                served,
                 marked: false,
             }
         })

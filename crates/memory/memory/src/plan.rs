@@ -269,7 +269,7 @@ impl ListSession {
         let list = self.list();
         let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
         let update = ListUpdate {
-            slots: self.slots.clone(),
+            slots: self.without_cache_marks(),
             new: Vec::new(),
         };
         let mut planner = Planner::new(self, options, lookup, &list, &update);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use accp_registry::Hash;
 
+use crate::cache_mark;
 use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
@@ -33,6 +34,24 @@ impl Slot {
             message,
             covers: std::iter::once(at..at + 1).collect(),
             kind: SlotKind::Original,
+        }
+    }
+
+    /// Returns the index of the message of the conversation that this message shows, whole or cut; `None` for a message
+    /// that stands for others.
+    fn shows(&self) -> Option<usize> {
+        let shows_one = matches!(self.kind, SlotKind::Original | SlotKind::Cut);
+        let first = self.covers.first().filter(|_| shows_one)?;
+        Some(first.start)
+    }
+
+    /// Takes over what the caller gave for this message: the caller's text of it, or its marks for the cache if the
+    /// message was cut. A message that the caller did not give has no marks.
+    fn take_over(&mut self, form: Form, given: Option<&ListMessage>) {
+        if let Some(given) = given.filter(|given| given.is_same(&self.message)) {
+            self.message = given.clone();
+        } else if let Some(message) = cache_mark::moved(form, &self.message, given) {
+            self.message = message;
         }
     }
 }
@@ -233,9 +252,20 @@ impl ListSession {
         MessageList::of(self.form, self.originals.iter().map(ListMessage::raw))
     }
 
-    /// Returns the current list.
+    /// Returns the current list, without marks for the cache.
     pub(crate) fn list(&self) -> Result<MessageList, Finding> {
-        MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()))
+        let slots = self.without_cache_marks();
+        MessageList::of(self.form, slots.iter().map(|slot| slot.message.raw()))
+    }
+
+    /// Returns the slots of the current list without marks for the cache. The messages were given at different times,
+    /// with the marks of that time: together these may be more than a provider takes.
+    pub(crate) fn without_cache_marks(&self) -> Vec<Slot> {
+        let mut slots = self.slots.clone();
+        for slot in &mut slots {
+            slot.take_over(self.form, None);
+        }
+        slots
     }
 
     /// Returns, verbatim, the first message of the user and each later one that begins as a new objective.
@@ -259,26 +289,20 @@ impl ListSession {
             });
         }
         let messages = list.messages();
-        let originals = self.originals.iter().map(ListMessage::digest);
-        let listed = self.slots.iter().map(|slot| slot.message.digest());
-        let new = match behind(messages, originals).or_else(|| behind(messages, listed)) {
-            Some(new) => new.iter().collect(),
-            None => self.new_beside_made(messages)?,
-        };
-        let mut given: BTreeMap<Hash, VecDeque<&ListMessage>> = BTreeMap::new();
-        for message in messages {
-            let alike = given.entry(message.digest()).or_default();
-            alike.push_back(message);
-        }
+        let listed = self.slots.iter().map(|slot| &slot.message);
+        let (new, given): (Vec<&ListMessage>, Vec<Option<&ListMessage>>) =
+            if let Some(new) = behind(messages, self.originals.iter()) {
+                let given = |slot: &Slot| messages.get(slot.shows()?);
+                (new.iter().collect(), self.slots.iter().map(given).collect())
+            } else if let Some(new) = behind(messages, listed) {
+                let given = messages.iter().take(self.slots.len());
+                (new.iter().collect(), given.map(Some).collect())
+            } else {
+                (self.new_beside_made(messages)?, self.given(messages))
+            };
         let mut slots = self.slots.clone();
-        for slot in &mut slots {
-            // If the caller gave this message, the slot keeps the caller's text of it.
-            if let Some(message) = given
-                .get_mut(&slot.message.digest())
-                .and_then(VecDeque::pop_front)
-            {
-                slot.message = message.clone();
-            }
+        for (slot, given) in slots.iter_mut().zip(given) {
+            slot.take_over(list.form(), given);
         }
         let first = self.originals.len();
         slots.extend(
@@ -288,6 +312,26 @@ impl ListSession {
         );
         let new = new.into_iter().cloned().collect();
         Ok(ListUpdate { slots, new })
+    }
+
+    /// Finds, for each message of the current list, the message that stands for it in a list of the caller.
+    fn given<'l>(&self, messages: &'l [ListMessage]) -> Vec<Option<&'l ListMessage>> {
+        let mut all: BTreeMap<Hash, VecDeque<&'l ListMessage>> = BTreeMap::new();
+        for message in messages {
+            all.entry(message.digest()).or_default().push_back(message);
+        }
+        let mut out = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            let original = slot.shows().and_then(|at| self.originals.get(at));
+            let digests = std::iter::once(&slot.message).chain(original);
+            let mut digests = digests.map(ListMessage::digest);
+            let given = digests.find_map(|digest| all.get_mut(&digest)?.pop_front());
+            // An older list may have another message in the place of the same messages.
+            let stands_for =
+                |one: &&ListMessage| self.made.get(&one.digest()) == Some(&slot.covers);
+            out.push(given.or_else(|| messages.iter().find(stands_for)));
+        }
+        out
     }
 
     /// Finds the new messages of a list that begins neither with the conversation nor with the last list, such as an
@@ -311,7 +355,7 @@ impl ListSession {
                 continue;
             }
             match known.next() {
-                Some(next) if self.originals[next].digest() == message.digest() => {}
+                Some(next) if self.originals[next].is_same(message) => {}
                 Some(next) => {
                     return Err(ListMismatch::Other {
                         session: self.id.as_str().to_owned(),
@@ -333,10 +377,13 @@ impl ListSession {
 }
 
 /// Returns the messages of a list behind the known ones; `None` if the list does not begin with the known ones.
-fn behind(list: &[ListMessage], known: impl Iterator<Item = Hash>) -> Option<&[ListMessage]> {
+fn behind<'l, 'k>(
+    list: &'l [ListMessage],
+    known: impl Iterator<Item = &'k ListMessage>,
+) -> Option<&'l [ListMessage]> {
     let mut rest = list.iter();
-    for digest in known {
-        if rest.next()?.digest() != digest {
+    for message in known {
+        if !rest.next()?.is_same(message) {
             return None;
         }
     }

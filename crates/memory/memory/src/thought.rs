@@ -84,7 +84,7 @@ pub(crate) fn without(form: Form, message: &ListMessage) -> Option<ListMessage> 
 }
 
 /// Returns whether a block or an item is a bound thought.
-fn is_thought(part: &Json) -> bool {
+pub(crate) fn is_thought(part: &Json) -> bool {
     match part["type"].as_str() {
         Some("thinking" | "redacted_thinking") => true,
         Some("reasoning") => part["encrypted_content"].is_string(),

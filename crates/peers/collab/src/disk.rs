@@ -134,12 +134,13 @@ impl<F: Files> Shared<F> {
 /// Makes the finding for a file that cannot be written.
 fn unwritable(path: &Path, error: &std::io::Error) -> Finding {
     let cure = match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            "make room, and try again"
-        }
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room, and try again",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "give this user the right to write into the folder"
         }
+        ErrorKind::NotFound => "restore it from a copy, and try again",
+        ErrorKind::IsADirectory | ErrorKind::InvalidInput => "put a file there, and try again",
+        ErrorKind::FileTooLarge => "make it shorter, and try again",
         _ => "look after the disk, and try again",
     };
     let text = format!("the file cannot be written ({error}); {cure}");

@@ -214,7 +214,8 @@ impl Event {
     /// Returns whether the event is earlier than another one.
     pub(crate) fn is_before(&self, other: &Self) -> bool {
         // Times of this form sort as their texts do.
-        let is_usual = |at: &str| at.len() == 20 && at.ends_with('Z');
+        let is_usual =
+            |at: &str| at.len() == 20 && at.as_bytes().get(10) == Some(&b'T') && at.ends_with('Z');
         if is_usual(&self.at) && is_usual(&other.at) {
             return self.at < other.at;
         }
@@ -266,8 +267,12 @@ impl Line<'_> {
     }
 }
 
-/// Reads a time of ISO 8601 in UTC, in nanoseconds since 1970.
+/// Reads a time of ISO 8601 in UTC, in nanoseconds since 1970. RFC 3339 allows a space between date and time, and the
+/// parser takes any other character there, too.
 fn instant(text: &str) -> Option<i128> {
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
+        return None;
+    }
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     time.offset().is_utc().then(|| time.unix_timestamp_nanos())
 }

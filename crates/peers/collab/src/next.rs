@@ -228,13 +228,13 @@ impl Next {
         let doc = &self.doc;
         let append = |event: EventName, more: &str| {
             format!(
-                "accp collab append --folder {} --participant {} --event {event} --reply-to {}{more} --summary \"..\"",
-                quoted(folder),
-                quoted(&self.who),
+                "accp collab append{}{} --event {event} --reply-to {}{more} --summary \"..\"",
+                option("folder", folder),
+                option("participant", &self.who),
                 self.last
             )
         };
-        let of_doc = format!(" --role {} --doc {}", self.role, quoted(doc));
+        let of_doc = format!(" --role {}{}", self.role, option("doc", doc));
         let waiting = self.waiting.join(", ");
         let (what, command) = match self.action {
             Action::Draft => (
@@ -305,9 +305,9 @@ impl Next {
             let _ = write!(text, "\n- {obstacle}");
         }
         let wait = format!(
-            "accp collab wait --folder {} --participant {}",
-            quoted(folder),
-            quoted(&self.who)
+            "accp collab wait{}{}",
+            option("folder", folder),
+            option("participant", &self.who)
         );
         match self.action {
             action if action.is_waiting() => {
@@ -320,6 +320,13 @@ impl Next {
         }
         text
     }
+}
+
+/// Writes an option of a command with its value, after a space. A value that begins with `-` would be read as another
+/// option, so it stands behind a `=`.
+fn option(name: &str, value: &str) -> String {
+    let gap = if value.starts_with('-') { '=' } else { ' ' };
+    format!(" --{name}{gap}{}", quoted(value))
 }
 
 /// Quotes a word for a shell, if necessary.

@@ -286,7 +286,10 @@ impl Outbox {
 mod tests {
     use std::time::Duration;
 
+    use accp_context::Time;
+
     use super::*;
+    use crate::options::Scope;
 
     #[test]
     fn what_was_dropped_in_a_log_that_is_lost_is_asked_about_again() {
@@ -307,6 +310,25 @@ mod tests {
         assert!(outbox.log_ends_at(802));
         assert_eq!(outbox.asks(), [mid]);
         assert!(outbox.passed_by(2_000).is_empty());
+    }
+
+    #[test]
+    fn an_old_acknowledgement_lowers_no_number() {
+        let frame = |n: u64| Outgoing {
+            order: n,
+            mid: Mid::parse(&format!("10100000100{n}")),
+            head: format!("@a1>req:plan{{n:{n}}}"),
+            tail: String::new(),
+        };
+        // The host has taken the first three frames. Two of them have left the outbox, and the host answers a hello.
+        let mut outbox = Outbox::new(vec![frame(1), frame(4)], 1, Duration::from_secs(1));
+        outbox.set_scope(Scope::Sender);
+        outbox.greeted(4, Some(&frame(3).mid));
+        let now = Time::from_secs(1_714_000_000);
+        assert_eq!(outbox.take_due(now), [frame(1).text(4)]);
+        // The acknowledgement of the first frame was under way for long.
+        outbox.acknowledged(&frame(1).mid, Some(1), 9);
+        assert_eq!(outbox.take_due(now), [frame(4).text(4)]);
     }
 
     #[test]

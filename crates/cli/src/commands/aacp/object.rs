@@ -42,7 +42,8 @@ pub(super) fn read_error(error: &serde_json::Error, cure: &str) -> String {
         None if error.is_data() => message.to_owned(),
         None => format!("{message}; {cure}"),
     };
-    format!("character {}: {message}", error.column())
+    // An error at the first character may have the column 0.
+    format!("character {}: {message}", error.column().max(1))
 }
 
 impl<'de> Deserialize<'de> for Object {
@@ -64,6 +65,12 @@ impl<'de> Deserialize<'de> for Object {
                         "dom" => once(&mut dom, "dom", map.next_value()?)?,
                         "fields" => once(&mut fields, "fields", map.next_value()?)?,
                         again if REPEATED.contains(&again) => drop(map.next_value::<Json>()?),
+                        "errors" => {
+                            return Err(A::Error::custom(
+                                "the line has the errors of a packet in place of the packet; run \
+                                 `accp aacp validate` on the packets, and mend this one",
+                            ));
+                        }
                         _ => {
                             let known = "the keys are task, dom and fields";
                             return Err(A::Error::custom(format!("an unknown key; {known}")));
@@ -140,8 +147,8 @@ impl<'de> Deserialize<'de> for Field {
             Json::String(text) => Ok(Self(text)),
             Json::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
             _ => Err(D::Error::custom(
-                "a value is a string or an integer; write a list as one string with commas, and a \
-                 decimal number as a string",
+                "a value is a string or an integer of at most 64 bits; write a list as one string with \
+                 commas, and any other number as a string",
             )),
         }
     }

@@ -96,10 +96,12 @@ fn check(events: &[Event], format: Format) -> Outcome {
     if !wrong.is_empty() {
         return report::refuse(&wrong, format);
     }
-    report::show(
-        format,
-        json!({ "ok": true, "events": events.len() }),
-        format_args!("{} frames are the events of the folder", events.len()),
-    )?;
+    let count = events.len();
+    let text = if count == 1 {
+        "1 frame is the event of the folder".to_owned()
+    } else {
+        format!("{count} frames are the events of the folder")
+    };
+    report::show(format, json!({ "ok": true, "events": count }), text)?;
     Ok(Verdict::Fine)
 }

@@ -1,7 +1,7 @@
 //! `accp collab link`: runs one side of an ACCP session through the shared folder.
 
-use std::collections::VecDeque;
-use std::io::BufRead as _;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, BufRead as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use accp_collab::disk::FolderLink;
 use accp_collab::{Code, Finding, Folder, Scope, frames};
 use accp_frame::{AgentId, DynamicFrame, Registry};
-use accp_session::{InputError, MemberId, Options, Outbound, Rules, SendError, Time};
+use accp_session::{Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Time};
 use accp_store::{Driver, DriverError, SqliteStore};
 
 use super::{FolderArgs, report};
@@ -28,7 +28,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 ///
 /// Each line of stdin is a frame to send. Each frame that arrives is a line on stdout. The owner of the
 /// proposal is the host, so the owner has to take part. The store keeps frames until they are acknowledged.
-/// So a participant that was killed goes on with the same store, and loses nothing.
+/// So a participant that was killed goes on with the same store, and loses nothing. A line that is not a frame, and a
+/// frame that the host refuses, are reported on stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp collab link --folder round --participant ada --store ada.accp
@@ -42,8 +43,8 @@ pub(crate) struct Args {
     /// The file that keeps this side of the session
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
-    /// End when stdin has ended and all frames are acknowledged. Without this option, the command runs until it is
-    /// interrupted
+    /// End when stdin has ended and all frames are acknowledged or refused. The exit code is 2 if a frame was not sent.
+    /// Without this option, the command runs until it is interrupted
     #[arg(long)]
     until_sent: bool,
 }
@@ -60,16 +61,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let lines = lines_of_stdin();
     let mut is_open = true;
     let mut waiting = VecDeque::new();
+    let mut outgoing = Frames::default();
     loop {
         while is_open {
             match lines.try_recv() {
-                Ok(line) => waiting.push_back(line),
+                Ok(line) => {
+                    let line = line.map_err(|error| Failure::Io("stdin".to_owned(), error))?;
+                    waiting.push_back(line);
+                }
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => is_open = false,
             }
         }
         while let Some(line) = waiting.front() {
-            if !send(&mut side, line) {
+            if !outgoing.send(&mut side, line) {
                 break;
             }
             waiting.pop_front();
@@ -83,13 +88,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 side.receive(member, frame.as_bytes(), now())?;
             }
         }
-        side.serve(now(), |inbound| {
+        let events = side.serve(now(), |inbound| {
             // The frame is printed before it counts as handled.
             report::record(inbound.text()).map_err(|failure| failure.to_string())?;
             Ok(vec![])
         })?;
+        for event in events {
+            outgoing.hear(event);
+        }
         if args.until_sent && !is_open && waiting.is_empty() && side.session().is_quiet() {
-            return Ok(Verdict::Fine);
+            return Ok(if outgoing.has_lost {
+                Verdict::Refused
+            } else {
+                Verdict::Fine
+            });
         }
         thread::sleep(PAUSE);
     }
@@ -135,35 +147,100 @@ fn begin(args: &Args, owner: &str, others: &[String]) -> Result<Side, Failure> {
     Ok(side)
 }
 
-/// Sends a frame, or reports why the line is not a frame. Returns false if the frame has to wait, because the host
-/// has not answered yet or because too many frames wait to be acknowledged.
-fn send(side: &mut Side, line: &str) -> bool {
-    let line = line.trim();
-    if line.is_empty() {
-        return true;
-    }
-    let registry = Arc::clone(&side.session().options().registry);
-    let why = match DynamicFrame::decode(line, &registry) {
-        Err(error) => error.to_string(),
-        Ok(message) => match side.send(&Outbound::message(&message), now()) {
-            Ok(_) => return true,
-            Err(DriverError::Input(InputError::Send(
-                SendError::NotJoined | SendError::Full(_),
-            ))) => {
-                return false;
-            }
-            Err(error) => error.to_string(),
-        },
-    };
-    note(format_args!("not sent: {why} ({line})"));
-    true
+/// The frames of stdin that the host has not taken yet.
+#[derive(Default)]
+struct Frames {
+    /// The lines that were sent, by the ids of their frames.
+    sent: BTreeMap<Mid, String>,
+    /// Whether a line was not sent, or was refused.
+    has_lost: bool,
 }
 
-fn lines_of_stdin() -> Receiver<String> {
+impl Frames {
+    /// Sends a frame, or reports why the line is not a frame. Returns false if the frame has to wait, because the host
+    /// has not answered yet or because too many frames wait to be acknowledged.
+    fn send(&mut self, side: &mut Side, line: &[u8]) -> bool {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return true;
+        }
+        let registry = Arc::clone(&side.session().options().registry);
+        let shown = String::from_utf8_lossy(line);
+        let why = match DynamicFrame::decode_bytes(line, &registry) {
+            Err(error) => error.to_string(),
+            Ok(message) => match side.send(&Outbound::message(&message), now()) {
+                Ok(mid) => {
+                    // The host takes its own frames at once, so no event says what became of them.
+                    if !side.session().is_host() {
+                        self.sent.insert(mid, shown.into_owned());
+                    }
+                    return true;
+                }
+                Err(DriverError::Input(InputError::Send(
+                    SendError::NotJoined | SendError::Full(_),
+                ))) => {
+                    return false;
+                }
+                Err(error) => error.to_string(),
+            },
+        };
+        self.lose(&why, &shown);
+        true
+    }
+
+    /// Reports the frames that the host does not take, and the frames that this side does not get.
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Acknowledged(mid) => {
+                self.sent.remove(&mid);
+            }
+            Event::Retried { old, new, .. } => {
+                if let Some(line) = self.sent.remove(&old) {
+                    self.sent.insert(new, line);
+                }
+            }
+            Event::Refused(mid, error) => {
+                let why = format!(
+                    "{}: the host refuses the frame: expected {}",
+                    error.code, error.message
+                );
+                self.refused(&mid, &why);
+            }
+            Event::Cancelled(mid) => self.refused(&mid, "the chain of the frame was cancelled"),
+            Event::Expired(mid) => self.refused(&mid, "E3001: the time of the frame was over"),
+            Event::Missed(positions) => note(format_args!(
+                "frames are missing: the host no longer has the entries {} to {} of the session",
+                positions.start(),
+                positions.end()
+            )),
+            Event::RolledBack { position, .. } => note(format_args!(
+                "the store is an older copy: a member has the session up to entry {position}; end this command, and \
+                 put back the newest copy of the store"
+            )),
+            _ => {}
+        }
+    }
+
+    /// Reports a frame that was sent in vain. An earlier run may have sent the frame, so its line may not be known.
+    fn refused(&mut self, mid: &Mid, why: &str) {
+        let line = self.sent.remove(mid);
+        let line = line.unwrap_or_else(|| format!("frame {mid} of an earlier run"));
+        self.lose(why, &line);
+    }
+
+    fn lose(&mut self, why: &str, line: &str) {
+        self.has_lost = true;
+        note(format_args!("not sent: {why} ({line})"));
+    }
+}
+
+/// Reads the lines of stdin on a thread of their own. An error of stdin is the last item.
+fn lines_of_stdin() -> Receiver<io::Result<Vec<u8>>> {
     let (sender, lines) = channel();
     thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
+        for line in io::stdin().lock().split(b'\n') {
+            let is_last = line.is_err();
+            if sender.send(line).is_err() || is_last {
                 break;
             }
         }

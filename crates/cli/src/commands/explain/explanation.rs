@@ -252,6 +252,17 @@ pub(super) fn words_of(code: &str) -> String {
     known.unwrap_or_else(|| "This is not a code of the draft.".to_owned())
 }
 
+/// Returns the name and the meaning of an error code as JSON.
+pub(super) fn json_of(code: &str) -> Json {
+    let known = code.parse::<ErrorCode>().ok();
+    json!({
+        "code": code,
+        "name": known.and_then(ErrorCode::name),
+        "meaning": known.and_then(ErrorCode::description),
+        "retry": known.and_then(ErrorCode::is_retryable),
+    })
+}
+
 /// Shows a reference as it is in a frame, and any other value as JSON.
 fn shown(value: &Value<'_>) -> String {
     let json = match value {

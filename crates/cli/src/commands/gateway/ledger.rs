@@ -91,7 +91,14 @@ pub(super) fn run(command: &Command) -> Outcome {
             Output::print_data(signed.as_bytes())?;
         }
         Command::Verify { receipt, key } => {
-            let text = fs::read_to_string(receipt).map_err(Failure::at(receipt))?;
+            let bytes = fs::read(receipt).map_err(Failure::at(receipt))?;
+            let text = String::from_utf8(bytes).map_err(|error| {
+                let at = error.utf8_error().valid_up_to();
+                Failure::Input(format!(
+                    "{}: byte {at} is not UTF-8; give a receipt as `accp gateway receipt` writes it",
+                    receipt.display()
+                ))
+            })?;
             let said = Receipt::verify(&text, key.as_deref());
             let said =
                 said.map_err(|error| Failure::Input(format!("{}: {error}", receipt.display())))?;

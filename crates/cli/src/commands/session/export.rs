@@ -17,9 +17,10 @@ use accp_console::output::{self, Output};
 /// Write the log of a session, and the values in its cold state, for programs
 ///
 /// As JSON Lines, one object for each entry: `position`, `at` (milliseconds since 1970), `kind`
-/// (frame, control, part, repeat, dropped, lost, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
-/// `tokens`, `cut`, `due` and `lapsed`, `message` under full names, and `frame`, the text as it was written.
-/// A reference is written as {"$ref": "tier.key"}. A part has no message: the whole frame follows.
+/// (frame, control, part, repeat, dropped, lost, refused), `code` of a refusal, `sender`, `to` (the member that
+/// handles a request), `mid`, `sequence`, `tokens`, `cut`, `due` and `lapsed`, `message` under full names, and
+/// `frame`, the text as it was written. A reference is written as {"$ref": "tier.key"}. A part has no message: the
+/// whole frame follows.
 ///
 /// Values go to a file of their own, one object a line: `key` as in the references, `sha256`,
 /// `length` in bytes and `text` of the stored bytes, `value` as JSON, and `expired`.

@@ -198,8 +198,13 @@ impl Report {
             0 => String::new(),
             count => format!(" ({count} by the size of hot state alone)"),
         };
+        let list = if audit.checkpoints == 1 {
+            "lists"
+        } else {
+            "list"
+        };
         out.line(format_args!(
-            "{name}: fine: {}{erased}, {folded};\n  {} can be read{elsewhere}, {}{by_size} list {} that moved",
+            "{name}: fine: {}{erased}, {folded};\n  {} can be read{elsewhere}, {}{by_size} {list} {} that moved",
             counted(audit.entries, "entry").replace("entrys", "entries"),
             counted(audit.references, "reference"),
             counted(audit.checkpoints, "checkpoint"),

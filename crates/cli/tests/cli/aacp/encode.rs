@@ -40,6 +40,9 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
         r#"{"task":"LOG","dom":"HR","fields":"a secret, expected here at line 1"}"#,
         r#"{"task":"LOG","dom":"HR","fields":[["a secret"]]}"#,
         r#""a secret""#,
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a","amt":18446744073709551616}}"#,
+        r#"{"line":2,"errors":[]}"#,
+        "[]",
         r#"{"task":"LOG","dom":"HR","fields":{"return":"a"}}"#,
     ];
     let run = aacp("encode", objects.join("\n"));
@@ -49,7 +52,7 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
     error: stdin:1: `return`: `|` separates fields and cannot stand in a value; take another character, or point to the text with data_ptr
     error: stdin:2: `return`: a key stands twice; keep one of the two fields; a list is one value with commas
     error: stdin:3: no field says who gets the result; add return:AGENT
-    error: stdin:4: character 59: a value is a string or an integer; write a list as one string with commas, and a decimal number as a string
+    error: stdin:4: character 59: a value is a string or an integer of at most 64 bits; write a list as one string with commas, and any other number as a string
     error: stdin:5: character 25: there is no `fields`; add it
     error: stdin:6: character 54: an unknown key; the keys are task, dom and fields
     error: stdin:7: character 27: `task` stands twice; keep one of the two
@@ -58,6 +61,9 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
     error: stdin:10: character 69: expected an array of pairs, or an object; write an object as `accp aacp decode` gives it, on one line
     error: stdin:11: character 47: expected a tuple of size 2; write an object as `accp aacp decode` gives it, on one line
     error: stdin:12: character 10: expected an object with `task`, `dom` and `fields`; write an object as `accp aacp decode` gives it, on one line
+    error: stdin:13: character 75: a value is a string or an integer of at most 64 bits; write a list as one string with commas, and any other number as a string
+    error: stdin:14: character 18: the line has the errors of a packet in place of the packet; run `accp aacp validate` on the packets, and mend this one
+    error: stdin:15: character 1: expected an object with `task`, `dom` and `fields`; write an object as `accp aacp decode` gives it, on one line
     ");
     let run = aacp("encode --format json", objects[0]);
     let error = &run.json()[0]["errors"][0];

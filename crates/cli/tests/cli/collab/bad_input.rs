@@ -144,6 +144,78 @@ fn a_log_of_one_huge_line() {
     assert_eq!(refuse(&round, &["validate"])[0], "unreadable");
 }
 
+/// Returns the line of an event in the log.
+fn drafted(seq: usize, at: &str, summary: &str) -> String {
+    format!(
+        "{{\"seq\":{seq},\"from\":\"ada\",\"event\":\"deliverable_drafted\",\"at\":\"{at}\",\"summary\":\"{summary}\",\
+         \"doc\":\"{DOC}\",\"reply_to\":1,\"role\":\"primary\"}}\n"
+    )
+}
+
+/// An event that makes the log too long to be read is refused.
+#[test]
+fn a_log_that_is_full() {
+    let round = Round::new();
+    let first = round.read("events.jsonl");
+    let line = |seq, summary: &str| drafted(seq, "9999-01-01T00:00:00Z", summary);
+    let lines: String = (2..=100_000).map(|seq| line(seq, "Done")).collect();
+    fs::write(round.path("events.jsonl"), first.clone() + &lines).unwrap();
+    assert_eq!(refuse(&round, &[APPEND]), ["unwritable"]);
+    assert_eq!(round.json("validate", 0)["events"], 100_000);
+
+    let rest = (64 << 20) - first.len() - line(2, "").len() - 100;
+    let long = line(2, &"x".repeat(rest));
+    fs::write(round.path("events.jsonl"), first + &long).unwrap();
+    assert_eq!(refuse(&round, &[APPEND]), ["unwritable"]);
+    assert_eq!(round.json("validate", 0)["events"], 2);
+}
+
+/// RFC 3339 allows a space and a small `t` between date and time. The order of such times is that of other times.
+#[test]
+fn a_time_with_another_character_between_date_and_time() {
+    for (at, expected) in [
+        ("2026-01-01 09:59:59Z", &["time-order"][..]),
+        ("2026-01-01 10:00:01Z", &[]),
+        ("2026-01-01t10:00:01Z", &[]),
+        ("2026-01-01t09:59:59Z", &["time-order"]),
+        ("2026-01-01_10:00:01Z", &["time"]),
+    ] {
+        let round = Round::new();
+        let text = round.read("events.jsonl");
+        let first: Json = serde_json::from_str(&text).unwrap();
+        let now = first["at"].as_str().unwrap();
+        let text = text.replace(now, "2026-01-01T10:00:00Z") + &drafted(2, at, "Done");
+        fs::write(round.path("events.jsonl"), text).unwrap();
+        let verdict = round.json("validate", if expected.is_empty() { 0 } else { 2 });
+        assert_eq!(codes(&verdict), expected, "{at}");
+    }
+}
+
+/// A review that does not get into review.md is refused, and so is its event.
+#[test]
+fn a_review_that_has_no_place() {
+    let round = Round::new();
+    round.submit();
+    let review = "append --participant bob --event review_submitted --summary Done --reply-to 3 \
+        --review mine.md";
+    let write = |text: &str| fs::write(round.0.path("mine.md"), text).unwrap();
+    // The text fits, but not with its escapes in the file in which it waits.
+    write(&"\"".repeat(40 << 20));
+    assert_eq!(refuse(&round, &[review]), ["unwritable"]);
+    // The text fits, but not behind the text of review.md.
+    write(&"x".repeat((64 << 20) - 200));
+    assert_eq!(refuse(&round, &[review]), ["unwritable"]);
+    write("Fine.");
+    let texts = round.read("review.md");
+    fs::remove_file(round.path("review.md")).unwrap();
+    assert_eq!(refuse(&round, &[review]), ["unwritable"]);
+    fs::create_dir(round.path("review.md")).unwrap();
+    assert_eq!(refuse(&round, &[review]), ["unwritable"]);
+    fs::remove_dir(round.path("review.md")).unwrap();
+    fs::write(round.path("review.md"), texts).unwrap();
+    assert_eq!(round.json(review, 0)["seq"], 4);
+}
+
 #[test]
 fn a_number_of_an_event_that_is_none() {
     let round = Round::new();

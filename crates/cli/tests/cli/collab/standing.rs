@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{DOC, Round, codes, take};
+use super::{DOC, INIT, Round, codes, take};
 use crate::cli::Words as _;
 
 #[test]
@@ -100,6 +100,26 @@ fn next_says_what_to_do_and_whom_it_waits_for() {
     assert_eq!((run.code, &run.stdout[..]), (Some(0), said));
     let refused = round.json("next --participant eve", 2);
     assert_eq!(codes(&refused), ["participant-unknown"]);
+}
+
+/// The commands that `next` suggests work for each name that a participant may have.
+#[test]
+fn next_suggests_commands_for_a_name_that_looks_like_an_option() {
+    let round = Round::before();
+    let init = INIT.replace("--participant ada", "--participant=-a");
+    round.run(init).code_is(0);
+    for who in ["-a", "bob"] {
+        let next = round.json(("next", [format!("--participant={who}")]), 0);
+        let text = next["text"].as_str().unwrap();
+        let (_, command) = text.split_once("accp collab ").unwrap();
+        let typed = command.replace("--folder round ", "");
+        let typed = typed
+            .replace('"', "'")
+            .replace("wait ", "wait --timeout 0.01 ");
+        let code = i32::from(who == "bob" && next["your_turn"] == false);
+        round.run(typed).code_is(code);
+    }
+    assert_eq!(round.json("status", 0)["events"], 2);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! reads.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
 use accp_store::{SideId, SqliteStore, Store as _};
 use serde_json::json;
@@ -106,6 +108,97 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
     asked.code_is(1).stderr_has("the question stands");
     let listens = listens.finish();
     assert!(listens.is_whole, "{listens:?}");
+}
+
+/// Another client opens the agent that has asked. The question stands, so a model must not ask it again.
+#[test]
+fn a_question_whose_agent_ends_stands() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    // This agent is in the session, and may answer.
+    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let path = "/mcp/lunch/model";
+    let session = client.begin(path);
+    let asks = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "accp_ask", "arguments": {
+            "intent": "req", "operation": "plan", "params": { "goal": "soup" }, "timeout": 60,
+        },
+    } });
+    let mut headers = MCP.to_vec();
+    headers.extend([("mcp-session-id", &*session), ("connection", "close")]);
+    let tool = client.open("POST", path, &headers, asks.to_string().as_bytes());
+    until_the_log_has(&client, "goal:soup");
+    let mut sends = message("m1", "hello");
+    sends["configuration"] = json!({ "returnImmediately": true });
+    let begun = client.a2a("/a2a/lunch/model", "SendMessage", &sends);
+    assert!(begun.body.contains("TASK_STATE_SUBMITTED"), "{begun:?}");
+    let tool = tool.finish();
+    assert!(tool.body.contains("the agent was opened again"), "{tool:?}");
+    assert!(tool.body.contains("E3001"), "{tool:?}");
+    assert!(tool.body.contains("it stands"), "{tool:?}");
+    assert!(!tool.body.contains("call again"), "{tool:?}");
+}
+
+/// At the limit for files a write fails, as on a full disk. The hub goes on, and its log can be read.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hub_outlives_the_limit_for_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut limited = Command::new("sh");
+    limited.current_dir(folder.path());
+    // `ulimit` limits the size of files to this number of 512-byte blocks.
+    let script = r#"ulimit -f 2000; exec "$0" serve --listen 127.0.0.1:0"#;
+    limited.args(["-c", script, env!("CARGO_BIN_EXE_accp")]);
+    let mut process = Running::spawn(&mut limited);
+    let client = Client::new(&process.url(), None);
+    let dish = "x".repeat(40_000);
+    let posted = (1..=200).map(|n| {
+        let head = format!("@dev>req:plan{{dish:{dish}}}");
+        let frame = frame(&head, &format!("dea101{n:06}"), n, "sid:lunch");
+        client.post_frame(&frame).status
+    });
+    let taken = posted.take_while(|status| *status == 200).count();
+    assert!((1..200).contains(&taken), "{taken}");
+    // The hub opens its store again before it reads.
+    let read = |_| client.get("/accp/v1/sessions/lunch/frames");
+    let mut tries = (0..100_000).map(read);
+    let log = tries.find(|log| log.status == 200);
+    let log = log.expect("the log is read in time");
+    assert!(log.is_whole, "{}", log.head);
+    assert_eq!(log.body.matches("req:plan").count(), taken);
+    assert_eq!(client.get("/healthz").status, 200);
+}
+
+/// A body that stops is refused after `body_seconds`, and the refusal names that time.
+#[test]
+fn a_body_that_stops_is_refused_with_the_time_that_is_over() {
+    let hub = TestHub::with("[limits]\nbody_seconds = 1\n", &[DEV]);
+    let dev = hub.client_of(DEV);
+    let half = |path: &str, headers: &[(&str, &str)], body: &str| {
+        let mut headers = headers.to_vec();
+        headers.push(("content-length", "400"));
+        dev.open("POST", path, &headers, body.as_bytes())
+    };
+    let frames = [("content-type", "application/accp")];
+    for (half, expected) in [
+        (
+            half("/accp/v1/frames", &frames, "@dev>req:plan{"),
+            "a_whole_frame_within_1_seconds",
+        ),
+        (
+            half("/a2a/lunch/dev", &A2A, "{"),
+            "more_of_the_body_within_1_seconds",
+        ),
+        (
+            half("/mcp/lunch/dev", &MCP, "{"),
+            "more_of_the_body_within_1_seconds",
+        ),
+    ] {
+        let refused = half.finish();
+        assert_eq!(refused.status, 408, "{refused:?}");
+        assert!(refused.body.contains(expected), "{refused:?}");
+    }
 }
 
 #[test]

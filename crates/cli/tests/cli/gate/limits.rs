@@ -269,6 +269,32 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     assert_eq!(state.body.matches("\"number\"").count(), 4, "{state:?}");
 }
 
+#[test]
+fn a_ttl_beyond_all_times_is_refused_in_all_protocols() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let ttl = i64::MAX;
+    let more = format!("ts:1714000000,sid:lunch,ttl:{ttl}");
+    let posted = frame("@cook>req:plan{goal:one}", "c00101000002", 2, &more);
+    let mut sends = message("m1", &format!("@dev>req:plan{{goal:two}}[ttl:{ttl}]"));
+    sends["message"]["parts"][0]["mediaType"] = json!("application/accp");
+    let session = client.begin("/mcp/lunch/model");
+    let call = json!({ "name": "accp_send", "arguments": {
+        "intent": "req", "operation": "plan", "params": { "goal": "three" }, "ttl": ttl,
+    } });
+    for refused in [
+        client.post_frame(&posted),
+        client.a2a("/a2a/lunch/dev", "SendMessage", &sends),
+        client.mcp("/mcp/lunch/model", Some(&session), "tools/call", &call),
+    ] {
+        assert!(refused.body.contains("E1004"), "{refused:?}");
+    }
+    let log = client.get("/accp/v1/sessions/lunch/frames").body;
+    assert!(!log.contains("goal:"), "{log}");
+}
+
 /// Puts a value of `length` bytes under the first key of the agent `dev`. Returns the path of the value.
 fn put(client: &Client, length: usize) -> String {
     let value = format!("\"{}", "x".repeat(length - 1));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use accp_frame::{Typed, profiles::ErrorFail};
@@ -189,6 +189,8 @@ pub(super) struct Carrier {
     frames: mpsc::Receiver<Frame>,
     /// When another socket of the agent took the place of this one.
     replaced: Option<Instant>,
+    /// Why the hub does not let the agent in, once the hub has said it.
+    refusal: Arc<OnceLock<String>>,
 }
 
 /// Why a socket is not used any more.
@@ -214,7 +216,13 @@ impl Carrier {
             side,
             frames,
             replaced: None,
+            refusal: Arc::default(),
         }
+    }
+
+    /// Returns the place where the reason stands, once the hub has said that it does not let the agent in.
+    pub(super) fn refusal(&self) -> Arc<OnceLock<String>> {
+        Arc::clone(&self.refusal)
     }
 
     /// Carries frames until the agent ends. `first` is `None` if the hub could not be reached.
@@ -256,6 +264,7 @@ impl Carrier {
             match connecting {
                 Ok(socket) => return Ok(socket),
                 Err(Error::Denied(hub, why)) => {
+                    self.refused(&why);
                     return Err(Broken::Denied(Error::Denied(hub, why).to_string()));
                 }
                 Err(error) => tracing::debug!(%error, "the hub cannot be reached"),
@@ -321,6 +330,9 @@ impl Carrier {
     /// Returns what a close by the hub means: the agent connects again (`Lost`), or gives up (`Denied`).
     fn closed(&mut self, close: &CloseFrame) -> Broken {
         tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
+        if close.code == CloseCode::Policy {
+            self.refused(&close.reason);
+        }
         let is_over = match u16::from(close.code) {
             // The first replacement may be this agent's own earlier socket, which a proxy has
             // passed on too late. So the agent connects again. A second replacement soon after
@@ -340,6 +352,12 @@ impl Carrier {
         } else {
             Broken::Lost
         }
+    }
+
+    /// Keeps the reason why the hub does not let the agent in.
+    fn refused(&self, why: &str) {
+        // The agent ends with the first reason, so no second one comes.
+        let _ = self.refusal.set(why.to_owned());
     }
 
     fn tell(&self, command: Command) {

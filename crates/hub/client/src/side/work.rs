@@ -394,7 +394,7 @@ fn takes_answer(inbound: &Inbound) -> bool {
 /// Returns the error that answers a frame in the place of a reply that the host has refused.
 pub(super) fn instead_of_reply(to: &Inbound, error: &PeerError) -> Option<Outbound<'static>> {
     let PeerError { code, message, .. } = error;
-    let text = format!("the answer of the handler was refused: {code}: {message}");
+    let text = format!("the answer of the handler was refused: {code}: expected {message}");
     let answer = takes_answer(to).then(|| Outbound::error(ErrorCode::INTERNAL_ERROR, text));
     answer?.answering(to).ok()
 }

@@ -230,6 +230,10 @@ impl Answer for Responses {
         self.items.iter().map(Json::to_string).collect()
     }
 
+    fn number(&self) -> u64 {
+        self.number
+    }
+
     fn seen(&self) -> usize {
         self.visible().count()
     }

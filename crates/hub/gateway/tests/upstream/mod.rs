@@ -46,6 +46,8 @@ pub(crate) enum Mood {
     Refuses(usize),
     /// It answers 429, with the time after which to try again.
     Busy,
+    /// It answers 401, and its error repeats the key of the client in a member of its own.
+    Repeats,
     /// Its answer breaks off after the first event.
     Breaks,
     /// Its answer waits after the first event, until [`Upstream::goes_on`] is notified.
@@ -238,6 +240,10 @@ async fn answer(
                 (header::HeaderName::from_static("request-id"), "r1"),
             ];
             return (StatusCode::TOO_MANY_REQUESTS, after, axum::Json(error)).into_response();
+        }
+        Mood::Repeats => {
+            let error = json!({"detail": format!("nobody knows the key {key}")});
+            return (StatusCode::UNAUTHORIZED, axum::Json(error)).into_response();
         }
         Mood::Garbage => return "<html>".into_response(),
         _ => {}

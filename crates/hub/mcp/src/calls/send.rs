@@ -90,6 +90,7 @@ pub(crate) async fn ask(
     let cancels = flag(args, "cancel")?;
     let (outgoing, written) = outgoing(connection, args).await?;
     let repairs = outgoing.repairs.clone();
+    let ttl = outgoing.message.envelope.ttl.unwrap_or_default();
     let answers = [Intent::DONE, Intent::FAIL, Intent::END];
     if answers.contains(&outgoing.message.intent) {
         let what = format!(
@@ -121,8 +122,15 @@ pub(crate) async fn ask(
         Ok(None) => return Err(Fault::over(over)),
         Err(Error::Timeout(_)) => {
             let when = format!("within {seconds} seconds");
-            return Err(unanswered(if_ready(accepted).await, &when, cancels));
+            let fault = unanswered(if_ready(accepted).await, &when, cancels);
+            let is_over = u64::try_from(ttl).is_ok_and(|ttl| (1..=seconds).contains(&ttl));
+            if is_over && fault.stands {
+                let cure = "its ttl is over: if you still need the answer, ask again with a longer ttl, or with none";
+                return Err(Fault::new(fault.code, fault.message, cure));
+            }
+            return Err(fault);
         }
+        Err(Error::Ended(why)) => return Err(ended(if_ready(accepted).await, why)),
         Err(error) => return Err(error.into()),
     };
     let registry = inbox.agent.registry().await?;
@@ -151,6 +159,17 @@ async fn if_ready<T>(future: impl Future<Output = T>) -> Option<T> {
         ready = future => Some(ready),
         () = std::future::ready(()) => None,
     }
+}
+
+/// Makes the error for a question whose agent has ended before the answer, for the reason `why`. A question that the hub
+/// has accepted stands: who asks it again asks twice.
+fn ended(accepted: Option<Result<Sent, Error>>, why: String) -> Fault {
+    if let Some(Ok(sent)) = accepted {
+        let when = format!("before the side of this agent ended: {why}");
+        // Nobody can cancel for an agent that has ended.
+        return unanswered(Some(Ok(sent)), &when, false);
+    }
+    Error::Ended(why).into()
 }
 
 /// Makes the error for a question that nobody has answered in time. `when` says which time that is, as in `within 60

@@ -344,6 +344,8 @@ impl Machine {
         let peer = party.and_then(|(_, party)| party.agents.first());
         let peer = peer.map(String::as_str).unwrap_or_default();
         for change in changes {
+            // A log has one line for each change.
+            let change = change.to_string().replace("\n    ", "; ");
             tracing::warn!(target: "accp::schemas", session, peer, %change, "the registry of a peer differs");
         }
     }

@@ -122,6 +122,9 @@ const FOREIGN: &str = "the file is not a store of sessions: name another file, o
 const UNFINISHED: &str = "the store is empty, and the command that creates it has not finished: run \
                           that command again, or remove the file";
 
+const NO_ROOM_BESIDE: &str = "a reader makes files beside this one, and this user may not write in the folder: copy the \
+                              file, with its `-wal` if there is one, to another folder, and read the copy";
+
 /// Returns the kind of error when SQLite fails, and what helps.
 fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
@@ -132,6 +135,9 @@ fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
     // the creation was cut short.
     if failure.extended_code == ffi::SQLITE_READONLY_ROLLBACK {
         return (StoreErrorKind::Unfinished, UNFINISHED);
+    }
+    if failure.extended_code == ffi::SQLITE_READONLY_DIRECTORY {
+        return (StoreErrorKind::Io, NO_ROOM_BESIDE);
     }
     match failure.code {
         ErrorCode::DiskFull => (

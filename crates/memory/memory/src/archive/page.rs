@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use super::Archived;
 use crate::message::Role;
 use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::served::Served;
 
 /// A line of JSON that is longer than this is split into several lines.
 const LINE: usize = 120;
@@ -15,7 +16,8 @@ pub(super) fn archived(message: &Parsed, time: Option<OffsetDateTime>) -> Archiv
     let mut tools = Vec::new();
     let called = message.calls.iter().map(|call| Some(&call.tool));
     let answered = message.results.iter().map(|result| result.tool.as_ref());
-    for tool in called.chain(answered).flatten() {
+    let served = message.served.iter().map(|one| one.tool.as_ref());
+    for tool in called.chain(answered).chain(served).flatten() {
         if !tools.contains(tool) {
             tools.push(tool.clone());
         }
@@ -41,10 +43,11 @@ fn role(role: Role) -> &'static str {
 
 fn text(message: &Parsed) -> String {
     // The heading already names the tool of a single result, so the result needs no title.
-    if let (true, [], [result]) = (
+    if let (true, [], [result], []) = (
         message.text.is_empty(),
         &message.calls[..],
         &message.results[..],
+        &message.served[..],
     ) && !result.failed
     {
         return in_lines(&result.text);
@@ -53,14 +56,41 @@ fn text(message: &Parsed) -> String {
     if !message.text.is_empty() {
         parts.push(message.text.clone());
     }
+    parts.extend(message.served.iter().map(served));
     parts.extend(message.calls.iter().map(call));
     parts.extend(message.results.iter().map(result));
     parts.join("\n\n")
 }
 
 fn call(call: &ParsedCall) -> String {
-    let mut out = format!("Call {} ({})", call.tool, call.id);
-    match &call.arguments {
+    format!(
+        "Call {} ({}){}",
+        call.tool,
+        call.id,
+        members(&call.arguments)
+    )
+}
+
+fn served(one: &Served) -> String {
+    let what = if one.is_result { "Result of" } else { "Call" };
+    let tool = one.tool.as_deref().unwrap_or("an unknown tool");
+    let content = match &one.content {
+        Json::Array(parts) => parts.iter().map(part).collect(),
+        other => members(other),
+    };
+    format!("{what} {tool} ({}){content}", one.id)
+}
+
+/// Returns a part of a result: its text, or its members.
+fn part(part: &Json) -> String {
+    let text = part["text"].as_str();
+    text.map_or_else(|| members(part), |text| format!("\n{text}"))
+}
+
+/// Returns the members of an object, each on a line of its own, or another value on a line.
+fn members(json: &Json) -> String {
+    let mut out = String::new();
+    match json {
         Json::Object(map) => {
             for (key, value) in map {
                 let text = match value {

@@ -25,6 +25,7 @@ impl Talk {
             text: text.to_owned(),
             calls: Vec::new(),
             results: Vec::new(),
+            served: Vec::new(),
             marked: false,
         });
         self

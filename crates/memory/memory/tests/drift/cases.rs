@@ -56,6 +56,7 @@ fn said(role: Role, text: impl Into<String>) -> Parsed {
         text: text.into(),
         calls: Vec::new(),
         results: Vec::new(),
+        served: Vec::new(),
         marked: false,
     }
 }

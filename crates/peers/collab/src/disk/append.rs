@@ -6,12 +6,12 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::source::OfFolder;
-use super::{Shared, review, unwritable};
+use super::{MOST_BYTES, Shared, review, unwritable};
 use crate::check::check;
 use crate::event::{Event, EventName, Role};
 use crate::finding::{Code, Finding};
 use crate::folder::{Content, Folder, RootedPath, Scope, Source as _};
-use crate::log::LOG_FILE;
+use crate::log::{LOG_FILE, MOST_EVENTS};
 use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
 use accp_store::files::Files;
@@ -82,7 +82,8 @@ impl<F: Files> Shared<F> {
         review::settle(&self.files, &self.path)?;
         let folder = self.read(Scope::All);
         let event = self.event(draft, &folder)?;
-        let wrong = check(&event, &folder);
+        let mut wrong = check(&event, &folder);
+        wrong.extend(lacks_room(&folder, &event));
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -268,6 +269,23 @@ impl<F: Files> Shared<F> {
         let text = "another participant appended at the same time without the lock; look at `accp collab next`, and try again";
         Err(vec![Finding::new(Code::Busy, text).within(LOG_FILE, None)])
     }
+}
+
+/// Returns a finding if the log has no room for the event. Nobody could read a log that has more than it may have.
+fn lacks_room(folder: &Folder, event: &Event) -> Option<Finding> {
+    let log = folder.log();
+    // The line before may lack its line feed. An incomplete last line leaves the log.
+    let bytes = log.torn().unwrap_or(log.length()) + event.to_line().len() + 1;
+    let text = if log.events().len() >= MOST_EVENTS {
+        format!(
+            "the log has {MOST_EVENTS} events, and cannot take another one; begin a new round in a new folder"
+        )
+    } else if bytes as u64 > MOST_BYTES {
+        "the log would have more than 64 MiB with this event; write a shorter summary, or begin a new round in a new folder".to_owned()
+    } else {
+        return None;
+    };
+    Some(Finding::new(Code::Unwritable, text).within(LOG_FILE, None))
 }
 
 /// Returns the time of a new event: now, but never earlier than the last event.

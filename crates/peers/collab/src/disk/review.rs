@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::unwritable;
+use super::{MOST_BYTES, unwritable};
 use crate::event::Event;
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::log::{LOG_FILE, Log};
 use crate::texts::{REVIEW_FILE, reviews};
 use accp_store::files::Files;
@@ -18,17 +18,28 @@ use accp_store::files::Files;
 /// The review that waits.
 const WAITING: &str = ".acp.review.json";
 
-/// Writes a review to the file in which it waits for its event.
+/// Writes a review to the file in which it waits for its event. Refuses a review that could not get into `review.md`
+/// after its event.
 pub(super) fn prepare(
     files: &impl Files,
     folder: &Path,
     event: &Event,
     text: &str,
 ) -> Result<(), Vec<Finding>> {
+    let before = files
+        .read(&folder.join(REVIEW_FILE))
+        .map_err(|error| vec![unwritable(Path::new(REVIEW_FILE), &error)])?;
     let path = folder.join(WAITING);
-    let json = json!({ "line": event.to_line(), "text": text });
+    let json = json!({ "line": event.to_line(), "text": text }).to_string();
+    let longest = with_review(&before, event, text).len().max(json.len());
+    if longest as u64 > MOST_BYTES {
+        let text = "the review does not fit: a file has at most 64 MiB; make the review shorter";
+        return Err(vec![
+            Finding::new(Code::Unwritable, text).within(REVIEW_FILE, None),
+        ]);
+    }
     files
-        .write(&path, json.to_string().as_bytes())
+        .write(&path, json.as_bytes())
         .and_then(|()| files.sync(&path))
         .and_then(|()| files.sync(folder))
         .map_err(|error| vec![unwritable(Path::new(WAITING), &error)])
@@ -72,20 +83,23 @@ fn write(files: &impl Files, folder: &Path, event: &Event, text: &str) -> io::Re
     if has_heading {
         return Ok(());
     }
-    let gap = if before.ends_with(b"\n") || before.is_empty() {
-        ""
-    } else {
-        "\n"
-    };
-    let new = [
-        &before[..],
-        format!("{gap}\n{heading}\n\n{}\n", text.trim_end()).as_bytes(),
-    ]
-    .concat();
+    let new = with_review(&before, event, text);
     // The file is replaced whole, so a reader never sees half of it.
     let beside = folder.join(".acp.review.md");
     files.write(&beside, &new)?;
     files.sync(&beside)?;
     files.rename(&beside, &path)?;
     files.sync(folder)
+}
+
+/// Returns the bytes of `review.md` with a review at their end, under its heading.
+fn with_review(before: &[u8], event: &Event, text: &str) -> Vec<u8> {
+    let heading = reviews::heading(&event.at, &event.from, event.seq);
+    let gap = if before.ends_with(b"\n") || before.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
+    let review = format!("{gap}\n{heading}\n\n{}\n", text.trim_end());
+    [before, review.as_bytes()].concat()
 }

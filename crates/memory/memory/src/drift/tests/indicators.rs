@@ -18,6 +18,7 @@ fn parsed(index: usize, role: Role, text: &str) -> Parsed {
         text: text.to_owned(),
         calls: Vec::new(),
         results: Vec::new(),
+        served: Vec::new(),
         marked: false,
     }
 }

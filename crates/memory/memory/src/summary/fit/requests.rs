@@ -10,6 +10,9 @@ use crate::summary::request::Request;
 
 /// The fewest tokens of a cut text, with the words around it.
 const LEAST: usize = 40;
+/// A later request of at most this many tokens, with its heading, stays whole while a longer first request keeps an eighth
+/// of the window. Cut to fewer tokens, a request shows hardly any words.
+const SHORT: usize = 120;
 /// The most tokens of a first request that only names its message.
 pub(super) const REFERENCE: usize = 20;
 /// The tokens of the line that lists the requests that were cut or left out.
@@ -33,7 +36,8 @@ pub(super) struct Limits {
     /// The room for all requests, with their headings.
     pub(super) all: usize,
     /// A first request with at most this many tokens has to be whole; otherwise there is no summary. A last request
-    /// with at most this many tokens is cut only if it does not fit together with the first request.
+    /// with at most this many tokens is cut only if it does not fit together with the first request. A longer first
+    /// request keeps this many tokens while short later ones are whole.
     pub(super) first: usize,
 }
 
@@ -123,8 +127,8 @@ impl<'b> Asking<'b> {
     }
 
     /// Writes the requests in at most `limits.all` tokens, if the shortest form fits. If not all of them fit, the
-    /// longest requests between the first and the last are cut, and then the first request. After that, the oldest of
-    /// the later requests are left out.
+    /// longest requests between the first and the last are cut, then the first request down to an eighth of the window,
+    /// and then the short requests between. After that, the oldest of the later requests are left out.
     pub(super) fn write(&self, limits: Limits) -> Asked {
         let Some(first) = self.content.requests.first() else {
             return Asked::default();
@@ -163,20 +167,29 @@ impl<'b> Asking<'b> {
         while from < self.later.len() && least + of_later(from, LEAST) > all {
             from += 1;
         }
-        let left = all.saturating_sub(of_later(from, LEAST));
-        let (first, cap) = if stands || self.first <= left {
-            let (mut fits, mut over) = (LEAST, all.max(LEAST) + 1);
+        let left = |cap: usize| all.saturating_sub(of_later(from, cap));
+        // The largest cap of the later requests, at most `most`, that leaves the first request these tokens.
+        let largest = |first: usize, most: usize| {
+            let (mut fits, mut over) = (LEAST, most.max(LEAST) + 1);
             while fits + 1 < over {
                 let middle = usize::midpoint(fits, over);
-                if self.first + of_later(from, middle) <= all {
+                if first <= left(middle) {
                     fits = middle;
                 } else {
                     over = middle;
                 }
             }
-            (quoted(&first.item.text), fits)
+            fits
+        };
+        let cap = if stands || self.first <= left(SHORT) {
+            largest(self.first, all)
         } else {
-            (self.first_cut(&first.item, left), LEAST)
+            largest(self.first.min(limits.first.max(LEAST)), SHORT)
+        };
+        let first = if stands || self.first <= left(cap) {
+            quoted(&first.item.text)
+        } else {
+            self.first_cut(&first.item, left(cap))
         };
         let mut texts = Vec::new();
         let mut cut = Vec::new();
