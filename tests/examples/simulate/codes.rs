@@ -278,8 +278,10 @@ impl Observer {
             }
             Some(code) => {
                 let key = (to, of.clone());
-                let is_for_now = code == "E3001" || !self.refused.contains(&key);
-                is_for_now || self.codes.may_be_told(&key, code)
+                // The hostile member sends other frames under the same id.
+                let is_other = code.parse().is_ok_and(is_first);
+                let is_for_now = matches!(code, "E3001" | "E3003") || !self.refused.contains(&key);
+                is_other || is_for_now || self.codes.may_be_told(&key, code)
             }
             None => true,
         };
@@ -287,6 +289,17 @@ impl Observer {
             .then_some(())
             .ok_or_else(|| format!("the answer of the host about {of} is wrong"))
     }
+}
+
+/// Returns whether a check that comes before the check of the id may give this code.
+pub(super) fn is_first(code: ErrorCode) -> bool {
+    let first = [
+        ErrorCode::PARSE_ERROR,
+        ErrorCode::INVALID_TYPE,
+        ErrorCode::POLICY_DENIED,
+        ErrorCode::UNAUTHORIZED_REF,
+    ];
+    first.contains(&code)
 }
 
 /// Returns the code of the checks of the envelope.

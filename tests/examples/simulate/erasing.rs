@@ -53,9 +53,12 @@ fn texts(store: &mut dyn Store, side: &SideId) -> Result<BTreeMap<u64, Arc<str>>
     entries.collect::<std::result::Result<_, _>>().map_err(said)
 }
 
-fn has(bytes: &[u8], text: &str) -> bool {
+/// Returns what stands around a text, if bytes have the text.
+fn found(bytes: &[u8], text: &str) -> Option<String> {
     let mut windows = bytes.windows(text.len().max(1));
-    windows.any(|window| window == text.as_bytes())
+    let at = windows.position(|window| window == text.as_bytes())?;
+    let around = &bytes[at.saturating_sub(SHORT)..bytes.len().min(at + SHORT)];
+    Some(String::from_utf8_lossy(around).into_owned())
 }
 
 impl World {
@@ -117,8 +120,11 @@ impl World {
             let mut others = log.iter().filter(is_said_again);
             let is_its_own = field(said, "n").is_some() && said.len() < SHORT;
             let is_its_own = is_its_own && !said.contains("schema:TX}");
-            if is_its_own && !others.any(|entry| entry.text.contains(said)) && has(bytes, said) {
-                return Err(format!("{at} is erased, and the file has {said}"));
+            let is_its_own = is_its_own && !others.any(|entry| entry.text.contains(said));
+            if let Some(around) = found(bytes, said).filter(|_| is_its_own) {
+                return Err(format!(
+                    "{at} is erased, and the file has {said}: {around:?}"
+                ));
             }
         }
         Ok(())

@@ -85,6 +85,8 @@ pub(super) struct House {
     pub(super) model: Model,
     durable: Model,
     open: BTreeSet<&'static str>,
+    /// Whether the host has started, and has not carried anything out since.
+    pub(super) is_fresh: bool,
     log: Vec<Entry>,
     pub(super) posts: u64,
 }
@@ -106,6 +108,7 @@ pub(super) fn play(seed: u64, kinds: &mut Kinds) -> Result {
         model: Model::default(),
         durable: Model::default(),
         open: BTreeSet::new(),
+        is_fresh: false,
         log: Vec::new(),
         posts: 0,
     };
@@ -209,6 +212,7 @@ impl House {
                 self.room.restart(MemberId::HOST).map_err(said)?;
                 self.model = self.durable.clone();
                 self.open.clear();
+                self.is_fresh = true;
                 self.judge_inboxes()
             }
         }
@@ -309,7 +313,8 @@ impl House {
             }
             _ => {}
         }
-        if !self.model.present.contains(name) {
+        // Nothing can be said in a cancelled chain, whoever says it.
+        if !self.model.present.contains(name) && speech.want != Want::Cancelled {
             speech.want = denied;
         }
         if !self.open.contains(name) {
@@ -388,6 +393,7 @@ impl House {
     fn commit(&mut self) -> Result {
         let now = self.room.now;
         self.room.host.carry_out(now).map_err(said)?;
+        self.is_fresh = false;
         let guests: Vec<_> = self
             .open
             .iter()

@@ -188,6 +188,7 @@ impl Observer {
         counts: &mut Counts,
     ) -> Result {
         self.judge_truths(who, batch, counts)?;
+        self.sides[who].folded = self.folded(who, batch);
         if who == 0 {
             self.note_values(batch);
             self.judge_errands(batch)?;

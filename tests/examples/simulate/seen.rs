@@ -27,6 +27,9 @@ pub(crate) struct Seen {
     pub(super) last: u64,
     /// The bytes of the text of each entry of the side's log.
     pub(super) held: BTreeMap<u64, u64>,
+    /// The last position that a fold of the host may cover, with which the side began. The side has the effects of
+    /// these entries before it has the entries.
+    pub(super) folded: u64,
     /// The last position that the side's snapshot covers.
     pub(super) covered: u64,
     /// The number of entries and of bytes in the log since the last snapshot or start. `snapshot` is the size of
@@ -68,6 +71,7 @@ impl Seen {
             starts: Vec::new(),
             last: 0,
             held: BTreeMap::new(),
+            folded: 0,
             covered: 0,
             since: (0, 0),
             snapshot: 0,

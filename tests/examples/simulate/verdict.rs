@@ -51,7 +51,9 @@ impl World {
         }
         let newest = self.observer.log.iter().rev();
         let mut behind = newest.take_while(|entry| entry.kind != EntryKind::Frame);
-        let is_over = who == 0 && hot > side.options().context.trigger;
+        // The session may be ahead of this batch: an input can fill several batches.
+        let is_ahead = state.position() > self.observer.log.len() as u64;
+        let is_over = who == 0 && hot > side.options().context.trigger && !is_ahead;
         let is_one = |text: &str| text.contains(CHECKPOINT) || is_a(text, VETO);
         let takes = |entry: &Entry| entry.kind == EntryKind::Control && is_one(&entry.text);
         if is_over && !behind.any(takes) {
