@@ -241,7 +241,9 @@ impl Observer {
         let side = &mut self.sides[who];
         let (id, again) = (side.id, inbound.redelivered());
         let was_handed = !side.handed.insert(position);
-        let is_first = is_frame && !side.has_started && !self.timeline.was_put_back(id);
+        // A member that has left and joined again has, to its host, had all that came before the new join.
+        let is_one = !self.timeline.was_put_back(id) && !self.codes.has_left(id);
+        let is_first = is_frame && !side.has_started && is_one;
         let is_wrong = was_handed && !again || is_first && again;
         if is_wrong && !has_lost && side.plain.is_none() {
             return Err(format!(
