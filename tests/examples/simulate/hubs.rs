@@ -191,7 +191,7 @@ fn judge_places(folder: &Path, path: &Path) -> Result {
         let mode = file.metadata().map_err(said)?.permissions().mode();
         let is_link = file.file_type().map_err(said)?.is_symlink();
         holds(
-            is_link || mode & 0o077 == 0,
+            is_link || mode.trailing_zeros() >= 6,
             &format!("others can read {file:?}"),
         )?;
     }

@@ -126,9 +126,9 @@ impl Observer {
                 return Err(format!("dropped frames: {dropped:?}"));
             }
             for entry in entries.clone() {
-                self.judge_refusal_told(entry, batch)?;
+                Self::judge_refusal_told(entry, batch)?;
             }
-            self.judge_values_told(batch)?;
+            Self::judge_values_told(batch)?;
         }
         if !self.is_plain(self.sides[who].id) && back.is_empty() {
             let is_control = |entry: &&Entry| entry.kind == EntryKind::Control;
@@ -185,7 +185,7 @@ impl Observer {
 
     /// Checks that the caller and the sender are told of a refusal. A sender whose change was made for another
     /// version of the shared state must get to know the present version.
-    fn judge_refusal_told(&self, entry: &Entry, batch: &Batch) -> Result {
+    fn judge_refusal_told(entry: &Entry, batch: &Batch) -> Result {
         let EntryKind::Refused(code) = entry.kind else {
             return Ok(());
         };
@@ -209,7 +209,7 @@ impl Observer {
     }
 
     /// Checks that the caller is told of the bytes of the members' values.
-    fn judge_values_told(&self, batch: &Batch) -> Result {
+    fn judge_values_told(batch: &Batch) -> Result {
         let own = value_key(MemberId::HOST, 0);
         let own = own.trim_end_matches('0');
         for cold in batch.cold.iter().filter(|cold| cold.bytes.is_some()) {
