@@ -25,7 +25,7 @@ fn sessions_over_a_link_that_fails() {
         assert!(*count > 0 || are_rare.contains(&name), "no {name}");
     }
     let missing: Vec<_> = counts.kinds.missing(false).collect();
-    assert!(missing.len() < 10, "never: {missing:?}");
+    assert!(missing.len() < 13, "never: {missing:?}");
 }
 
 /// A seed gives the same script each time.

@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::side::Side;
 use crate::side::fold::RestoreError;
 use crate::state::shared::StateUpdate;
-use crate::wire::control::put_key;
+use crate::wire::control::{Control, put_key};
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
@@ -70,6 +70,7 @@ impl Erased {
 ///
 /// With a frame, these are erased too:
 /// - its parts, and the copies of it that the host has made for requests that came again;
+/// - the copy of it that a member has fetched;
 /// - the values that its sender has put for it, or the host for a guest, unless a frame that stays refers
 ///   to them;
 /// - the text of each checkpoint that was taken while the frame was in hot state, because the
@@ -91,6 +92,8 @@ pub struct Erasing {
     /// (`needed`).
     used: BTreeSet<String>,
     needed: BTreeSet<String>,
+    /// The keys of the erased frames that the side has fetched.
+    fetched: BTreeSet<String>,
 }
 
 impl Erasing {
@@ -114,6 +117,31 @@ impl Erasing {
         }
     }
 
+    /// Takes a frame that the side has fetched, because its log does not have the frame. Call this after the whole log
+    /// was read.
+    ///
+    /// `key` is the key under which the store has the frame, such as `p57`. Other keys are passed over.
+    pub fn fetched(&mut self, key: &str, text: &str) {
+        let Some(position) = place_in(key) else {
+            return;
+        };
+        let mut ranges = self.selection.positions.iter();
+        let is_named = ranges.any(|range| range.contains(&position));
+        let is_chosen = match Scanned::of_entry(text) {
+            Ok(frame) if Control::is(&frame) => false,
+            Ok(frame) => {
+                let mut agents = self.selection.agents.iter();
+                is_named
+                    || agents.any(|agent| agent == frame.header.agent)
+                    || self.heads.contains(&Hash::of(frame.head().as_bytes()))
+            }
+            Err(_) => is_named,
+        };
+        if is_chosen {
+            self.fetched.insert(key.to_owned());
+        }
+    }
+
     /// Returns what has to be erased. `keys` are all keys of the side, without their tier.
     pub fn finish(self, keys: &[String]) -> Erased {
         let Self {
@@ -122,6 +150,7 @@ impl Erasing {
             used,
             needed,
             hot,
+            fetched,
             ..
         } = self;
         found.are_hot = !hot.is_empty();
@@ -129,7 +158,8 @@ impl Erasing {
         let is_chosen = |key: &&String| {
             let is_sender_s = selection.sender.is_some() && owner(key) == selection.sender;
             let is_alone = used.contains(*key) && !needed.contains(*key);
-            is_sender_s || is_alone || selection.keys.contains(*key)
+            let is_named = selection.keys.contains(*key) || fetched.contains(*key);
+            is_sender_s || is_alone || is_named
         };
         found.keys = keys.iter().filter(is_chosen).cloned().collect();
         found.entries.sort_by_key(|entry| entry.position);
@@ -307,7 +337,13 @@ fn forget(side: &mut Side, erased: &Erased) {
     };
     behind.pass(state.warm.last() + 1);
     state.warm.erase(&behind.checkpoints);
-    state.expired.extend(erased.keys.iter().cloned());
+    let values = erased.keys.iter().filter(|key| put_key(key).is_some());
+    state.expired.extend(values.cloned());
+}
+
+/// Returns the position in the key of a frame that a side has fetched.
+fn place_in(key: &str) -> Option<u64> {
+    key.strip_prefix('p')?.parse().ok()
 }
 
 fn part_of(entry: &Entry) -> Option<Part> {
@@ -361,6 +397,29 @@ mod tests {
             erasing.read(entry);
         }
         erasing.finish(&[])
+    }
+
+    #[test]
+    fn a_frame_that_was_fetched_goes_with_its_sender_and_with_its_position() {
+        let keys = ["p7", "p8", "p9", "k101_1"].map(String::from);
+        let fetched = |selection: Selection| {
+            let mut erasing = Erasing::new(selection);
+            erasing.fetched("p7", "@a>req:plan{n:7}[mid:101000001007,seq:7]");
+            erasing.fetched("p8", "@b>req:plan{n:8}[mid:102000001008,seq:8]");
+            let put = "@a>sync:put{keys:[]}[mid:101000001009,seq:9]";
+            erasing.fetched("p9", put);
+            erasing.finish(&keys).keys
+        };
+        let by_agent = fetched(Selection {
+            agents: vec!["a".into()],
+            ..Selection::default()
+        });
+        assert_eq!(by_agent, ["p7".into()].into());
+        let by_position = fetched(Selection {
+            positions: vec![8..=9],
+            ..Selection::default()
+        });
+        assert_eq!(by_position, ["p8".into()].into());
     }
 
     /// The log of a member that begins again at a fold lacks the checkpoints before the fold. These checkpoints may

@@ -271,6 +271,19 @@ impl Addresses {
         self.asked.contains_key(chain)
     }
 
+    /// Returns whether the host chose the taker of a request that a frame would answer.
+    pub(super) fn answers_a_chosen_one(&self, text: &str) -> bool {
+        let named = mid_in(text, "aid").and_then(|aid| self.named(&aid));
+        let in_chain = mid_in(text, "cid").and_then(|chain| self.asked.get(&chain));
+        let mut all = named.into_iter().chain(in_chain.into_iter().flatten());
+        all.any(|one| one.kind.is_some())
+    }
+
+    /// Returns the number of requests for one agent that wait in a chain.
+    pub(super) fn waiting_in(&self, chain: &Mid) -> usize {
+        self.asked.get(chain).map_or(0, Vec::len)
+    }
+
     /// Records an accepted frame of a chain. `is_open` tells whether the chain was open before this frame.
     pub(super) fn apply(&mut self, entry: &Entry, chain: &Mid, is_open: bool) {
         let (text, sender) = (&*entry.text, entry.sender);

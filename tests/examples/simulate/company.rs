@@ -5,6 +5,7 @@ use accp_runtime::session::{Input, InputError, MemberId};
 use accp_testkit::Side;
 
 use super::World;
+use super::effects::{judge_presence, judge_rank};
 use super::node::{Result, said};
 use super::tape::{Kept, Tape};
 
@@ -48,6 +49,7 @@ impl World {
         let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(id), now).map_err(said)?;
+        judge_presence(host, id, false)?;
         self.moves("leave", 0);
         self.counts.left += 1;
         self.note(|| format!("{id} leaves"));
@@ -97,11 +99,21 @@ impl World {
         }
         self.moves("join", 0);
         let agent = AgentId::new(self.nodes[who].agent).map_err(said)?;
+        let was_here = !self.is_new(id) && !self.is_absent(id);
         let joined = self.room.let_in(&agent, supervises).map_err(said)?;
         if joined != id {
             return Err(format!("@{agent} is {id} and joins as {joined}"));
         }
-        Ok(())
+        let host = self.room.host.session();
+        if !was_here {
+            judge_rank(host, id, supervises)?;
+        }
+        judge_presence(host, id, true)
+    }
+
+    fn is_new(&self, id: MemberId) -> bool {
+        let mut members = self.room.host.session().state().members();
+        members.all(|(member, _)| member != id)
     }
 
     fn is_absent(&self, id: MemberId) -> bool {

@@ -45,8 +45,9 @@ impl Observer {
             counts.said_takes += 1;
         } else if is_a(text, ">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
-            self.left.extend(member);
             if let Some(member) = member {
+                self.left.insert(member, entry.position);
+                self.codes.leaves(member);
                 self.chains.addresses.leaves(member);
                 self.serving.leaves(member);
             }

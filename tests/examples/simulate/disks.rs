@@ -11,6 +11,7 @@ use accp_testkit::Shared;
 use tempfile::TempDir;
 
 use super::World;
+use super::mirror::Mirrored;
 use super::node::{Result, said};
 use super::plan::RunPlan;
 use super::queue::Queue;
@@ -20,7 +21,7 @@ use super::tape::{Disk, Kept};
 const FILE: &str = "accp.db";
 
 /// Makes a folder for the file of a run, in memory where the system has such a folder.
-fn folder() -> std::io::Result<TempDir> {
+pub(super) fn folder() -> std::io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
         return tempfile::tempdir_in(memory);
@@ -33,7 +34,8 @@ fn folder() -> std::io::Result<TempDir> {
 pub(super) enum Disks {
     /// The stores by the index of their side. Copies of these stores can be put back.
     Memory(Vec<Shared>),
-    Sqlite(Arc<Mutex<SqliteStore>>, TempDir),
+    /// One store in a file, beside a store in memory that takes the same calls.
+    Sqlite(Arc<Mutex<SqliteStore>>, Shared, TempDir),
     /// One store behind a committer.
     Queue(Queue),
 }
@@ -42,12 +44,15 @@ impl Disks {
     pub(super) fn new(plan: &RunPlan) -> Result<Self> {
         let in_sqlite = || SqliteStore::open_in_memory().map_err(said);
         Ok(match (plan.queued, plan.sqlite) {
-            (true, true) => Self::Queue(Queue::new(in_sqlite()?).map_err(said)?),
+            (true, true) => {
+                let store = Mirrored::new(in_sqlite()?, MemoryStore::new());
+                Self::Queue(Queue::new(store).map_err(said)?)
+            }
             (true, false) => Self::Queue(Queue::new(MemoryStore::new()).map_err(said)?),
             (false, true) => {
                 let folder = folder().map_err(said)?;
                 let store = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;
-                Self::Sqlite(Arc::new(Mutex::new(store)), folder)
+                Self::Sqlite(Arc::new(Mutex::new(store)), Shared::default(), folder)
             }
             (false, false) => Self::Memory(Vec::new()),
         })
@@ -56,7 +61,9 @@ impl Disks {
     /// Makes an empty store for a side, or gives the store of all sides.
     pub(super) fn open(&mut self, who: usize) -> Disk {
         match self {
-            Self::Sqlite(store, _) => Box::new(Arc::clone(store)),
+            Self::Sqlite(store, mirror, _) => {
+                Box::new(Mirrored::new(Arc::clone(store), Arc::clone(mirror)))
+            }
             Self::Queue(queue) => Box::new(queue.clone()),
             Self::Memory(stores) => {
                 let store = Shared::default();
@@ -69,11 +76,27 @@ impl Disks {
 
     /// Opens the file again, if the stores are in a file.
     pub(super) fn reopen(&self) -> Result {
-        if let Self::Sqlite(store, folder) = self {
+        if let Self::Sqlite(store, _, folder) = self {
             let again = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;
             *store.lock().map_err(said)? = again;
         }
         Ok(())
+    }
+
+    /// Returns the bytes of all files, if the stores are in a file.
+    pub(super) fn file_bytes(&self) -> Result<Option<Vec<u8>>> {
+        let Self::Sqlite(_, _, folder) = self else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        for file in std::fs::read_dir(folder.path()).map_err(said)? {
+            let file = file.map_err(said)?.path();
+            // This file has locks, and only numbers of pages.
+            if !file.to_string_lossy().ends_with("-shm") {
+                bytes.extend(std::fs::read(file).map_err(said)?);
+            }
+        }
+        Ok(Some(bytes))
     }
 
     /// Copies the store of a side, if it is in memory.

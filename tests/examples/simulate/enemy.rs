@@ -184,6 +184,8 @@ impl Enemy {
             0 => pairs.push(format!("ts:{},ttl:1", ts - 1000)),
             1 => pairs.push(format!("ts:{}", ts + 1_000_000)),
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
+            3 if facts.seq.is_multiple_of(3) => pairs.push(format!("ts:{ts},ttl:-5")),
+            4 if facts.seq.is_multiple_of(3) => pairs.push("ttl:5".into()),
             _ => {}
         }
         // The id decides whether the frame is for `a1`. A random number would change the other choices of a seed.
@@ -198,7 +200,7 @@ impl Enemy {
         self.next += 1;
         let mid = format!("{}{:09}", self.id, 1000 + self.next);
         let long = "n".repeat(110);
-        let (head, more) = match rng.below(7) {
+        let (head, more) = match rng.below(8) {
             0 => ("@x>req:plan{}".into(), String::new()),
             1 => ("@x>req:plan{}".into(), format!(",cid:{long}{}", self.next)),
             // After more cancellations the host would forget the first ones: see the test
@@ -225,6 +227,10 @@ impl Enemy {
                     String::new(),
                 )
             }
+            6 => (
+                "@x>stream:infer{idx:0|tot:2|d:x|schema:ST}".into(),
+                format!(",cid:{long}{}", self.next),
+            ),
             _ => {
                 let mid = rng.next_u64() >> 16;
                 return format!("@x>req:plan{{}}[mid:{mid:012x},seq:{}]", facts.seq);

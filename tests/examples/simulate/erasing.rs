@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Session};
 use accp_session::{Entry, EntryKind};
-use accp_store::{EraseError, ErasurePlan, ErasureRequest, Log, MemoryStore, SideId, Store};
+use accp_store::{EraseError, ErasurePlan, ErasureRequest, Log, SideId, Store};
 
 use super::World;
+use super::disks::Disks;
 use super::node::{Result, SESSION, said};
 use super::rights::changes;
-use super::text::CHECKPOINT;
+use super::text::{CHECKPOINT, field, head};
+
+/// In the bytes of a file, this many of the erased frames are looked for, if they have fewer bytes than [`SHORT`].
+const READ: usize = 5;
+const SHORT: usize = 300;
 
 /// The frames or the value that an erasure chooses.
 struct Choice {
@@ -42,10 +47,18 @@ fn may_go(entry: &Entry) -> bool {
     }
 }
 
-fn texts(store: &mut MemoryStore, side: &SideId) -> Result<BTreeMap<u64, Arc<str>>> {
+fn texts(store: &mut dyn Store, side: &SideId) -> Result<BTreeMap<u64, Arc<str>>> {
     let log = Log::new(store, side, 1);
     let entries = log.map(|entry| entry.map(|entry| (entry.position, entry.text)));
     entries.collect::<std::result::Result<_, _>>().map_err(said)
+}
+
+/// Returns what stands around a text, if bytes have the text.
+fn found(bytes: &[u8], text: &str) -> Option<String> {
+    let mut windows = bytes.windows(text.len().max(1));
+    let at = windows.position(|window| window == text.as_bytes())?;
+    let around = &bytes[at.saturating_sub(SHORT)..bytes.len().min(at + SHORT)];
+    Some(String::from_utf8_lossy(around).into_owned())
 }
 
 impl World {
@@ -61,25 +74,113 @@ impl World {
             return Ok(());
         };
         let choice = self.choose();
-        let side = SideId::new(SESSION, self.nodes[who].agent);
-        let options = self.nodes[who].options(&self.plan)?;
+        self.erases(&mut store, &[who], &choice).map(drop)
+    }
+
+    /// Erases from the file that has the stores of all sides. The erased texts must be gone from the bytes of the
+    /// file. Returns whether something was erased. Then the sessions hold more than their stores, so this must be the
+    /// last use of the stores.
+    pub(super) fn judge_file_erasure(&mut self) -> Result<bool> {
+        // A schema that only one side knows is not in its store.
+        let is_file = matches!(self.disks, Disks::Sqlite(..)) && !self.plan.brings;
+        let is_stopped = self.room.host.session().rolled_back().is_some();
+        if !is_file || is_stopped || !self.rng.per_mille(500) {
+            return Ok(false);
+        }
+        let sides: Vec<_> = (0..self.nodes.len())
+            .filter(|who| !self.nodes[*who].plain)
+            .collect();
+        let choice = self.choose();
+        let mut store = Arc::clone(&self.room.host.store);
+        let Some(gone) = self.erases(&mut store, &sides, &choice)? else {
+            return Ok(false);
+        };
+        for who in &sides {
+            let side = SideId::new(SESSION, self.nodes[*who].agent);
+            store
+                .verify(&side)
+                .map_err(|error| format!("{side} after an erasure: {error}"))?;
+        }
+        // A fold may still have a frame whose text was discarded before the erasure.
+        if let Some(bytes) = self.disks.file_bytes()?.filter(|_| self.plan.discards == 0) {
+            self.judge_file(&bytes, &gone)?;
+        }
+        Ok(true)
+    }
+
+    /// Checks that the bytes of a file have none of the frames that are gone.
+    fn judge_file(&self, bytes: &[u8], gone: &[u64]) -> Result {
+        let log = &self.observer.log;
+        for at in gone.iter().take(READ) {
+            let said = head(&log[*at as usize - 1].text);
+            let is_said_again = |entry: &&Entry| {
+                entry.kind.is_relayed() && !gone.contains(&entry.position)
+                    || matches!(entry.kind, EntryKind::Refused(_) | EntryKind::Dropped)
+            };
+            let mut others = log.iter().filter(is_said_again);
+            let is_its_own = field(said, "n").is_some() && said.len() < SHORT;
+            let is_its_own = is_its_own && !said.contains("schema:TX}");
+            let is_its_own = is_its_own && !others.any(|entry| entry.text.contains(said));
+            if let Some(around) = found(bytes, said).filter(|_| is_its_own) {
+                return Err(format!(
+                    "{at} is erased, and the file has {said}: {around:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out an erasure, and checks these sides. Returns the positions of the frames that the host has lost;
+    /// `None` if nothing was erased.
+    fn erases(
+        &mut self,
+        store: &mut dyn Store,
+        sides: &[usize],
+        choice: &Choice,
+    ) -> Result<Option<Vec<u64>>> {
+        let first = sides.first().copied().unwrap_or_default();
+        let options = self.nodes[first].options(&self.plan)?;
         let request = &choice.request;
-        let plan = ErasurePlan::make(&mut store, SESSION, request, &options, &self.rules);
+        let plan = ErasurePlan::make(store, SESSION, request, &options, &self.rules);
         let plan = match plan {
             // The log of a member ends with the last relayed entry.
-            Err(EraseError::Position { named, last }) if *named.start() > last => return Ok(()),
+            Err(EraseError::Position { named, last }) if *named.start() > last => return Ok(None),
             Err(EraseError::Agent { .. } | EraseError::Key(_) | EraseError::Outbox(_)) => {
-                return Ok(());
+                return Ok(None);
             }
             plan => plan.map_err(said)?,
         };
-        let before = texts(&mut store, &side)?;
-        plan.carry_out(&mut store).map_err(said)?;
+        let mut before = Vec::new();
+        for who in sides {
+            let side = SideId::new(SESSION, self.nodes[*who].agent);
+            before.push(texts(store, &side)?);
+        }
+        plan.carry_out(store).map_err(said)?;
         self.counts.erased += 1;
-        let after = texts(&mut store, &side)?;
+        let mut all = Vec::new();
+        for (who, before) in sides.iter().zip(&before) {
+            let gone = self.judge_side_erased(store, *who, choice, before)?;
+            if *who == first {
+                all = gone;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// Checks what an erasure has done to a side. Returns the positions of the frames that are gone.
+    fn judge_side_erased(
+        &self,
+        store: &mut dyn Store,
+        who: usize,
+        choice: &Choice,
+        before: &BTreeMap<u64, Arc<str>>,
+    ) -> Result<Vec<u64>> {
+        let request = &choice.request;
+        let side = SideId::new(SESSION, self.nodes[who].agent);
+        let after = texts(store, &side)?;
         let what = |what: &str, at: u64| Err(format!("{who} erases {request:?}: {at} {what}"));
         let mut gone = Vec::new();
-        for (at, text) in &before {
+        for (at, text) in before {
             let Some(entry) = self.observer.log.get(*at as usize - 1) else {
                 continue;
             };
@@ -100,9 +201,13 @@ impl World {
                 return Err(format!("{who} erases {key}, which stays"));
             }
         }
-        let stored = store.load(&side).map_err(said)?;
-        let stored = stored.ok_or_else(|| format!("{who} has erased its side"))?;
-        let (options, now) = (options, self.host_clock());
+        let Some(stored) = store.load(&side).map_err(said)? else {
+            let is_empty = before.is_empty();
+            return is_empty
+                .then_some(gone)
+                .ok_or_else(|| format!("{who} has erased its side"));
+        };
+        let (options, now) = (self.nodes[who].options(&self.plan)?, self.room.now);
         let session = if who == 0 {
             Session::restore_host(options, self.rules.clone(), &stored, now)
         } else {
@@ -111,10 +216,11 @@ impl World {
         if who > 0 && self.observer.has_discarded {
             // A member's log may have a gap, and its checkpoints may have facts of frames before the gap
             // (docs/design/next.md).
-            return Ok(());
+            return Ok(gone);
         }
         self.judge_forgotten(&session.map_err(said)?, &gone, &after)
-            .map_err(|error| format!("{who} erases {request:?}: {error}"))
+            .map_err(|error| format!("{who} erases {request:?}: {error}"))?;
+        Ok(gone)
     }
 
     fn choose(&mut self) -> Choice {

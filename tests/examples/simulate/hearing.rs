@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use accp_runtime::profiles::InferStream;
-use accp_runtime::session::{Ended, MemberId, StreamLimits, Streams};
+use accp_runtime::session::{Ended, Inbound, MemberId, Mid, PiecesInOrder, StreamLimits, Streams};
 use accp_runtime::{DecodeError, ErrorCode};
 use accp_testkit::Rng;
+
+use super::node::REGISTRY;
 
 /// The most open streams of a sender at a handler, and for each stream the most chunks that wait and their most
 /// bytes.
@@ -15,6 +17,9 @@ const LIMITS: StreamLimits = StreamLimits {
     chunks: 2,
     bytes: 40,
 };
+
+/// The most frames that wait for earlier ones, for a reader of frames.
+const WAITING: usize = 4;
 
 /// The stream that an agent sends.
 #[derive(Debug, Clone)]
@@ -32,6 +37,15 @@ pub(super) struct Hearing {
     streams: Streams,
     model: BTreeMap<(MemberId, String), Heard>,
     opened: u64,
+    order: PiecesInOrder<u64>,
+    ordered: BTreeMap<(MemberId, Mid), Ordered>,
+}
+
+/// The frames of a stream in the model of a reader of frames: the next index, and the frames that wait for it.
+#[derive(Debug, Default)]
+struct Ordered {
+    next: i64,
+    waiting: BTreeMap<i64, u64>,
 }
 
 /// A stream in the model.
@@ -100,6 +114,8 @@ impl Default for Hearing {
             streams: Streams::new(LIMITS),
             model: BTreeMap::new(),
             opened: 0,
+            order: PiecesInOrder::holding(WAITING),
+            ordered: BTreeMap::new(),
         }
     }
 }
@@ -135,6 +151,44 @@ impl Hearing {
         Ok(wanted.is_ok())
     }
 
+    /// Takes a frame that is a piece of a stream, and checks which frames a reader gets now.
+    pub(super) fn orders(
+        &mut self,
+        inbound: &Inbound,
+        cid: &str,
+        index: i64,
+    ) -> Result<(), String> {
+        let at = inbound.position();
+        let key = (inbound.sender(), Mid::parse(cid));
+        let of = self.ordered.entry(key).or_default();
+        let wanted = if index < of.next || of.waiting.contains_key(&index) {
+            Err(at)
+        } else {
+            of.waiting.insert(index, at);
+            let mut ready = Vec::new();
+            of.go_on(&mut ready);
+            let count = |all: &BTreeMap<_, Ordered>| -> usize {
+                all.values().map(|of| of.waiting.len()).sum()
+            };
+            while count(&self.ordered) > WAITING {
+                let all = self.ordered.values_mut();
+                let Some(fullest) = all.max_by_key(|of| of.waiting.len()) else {
+                    break;
+                };
+                fullest.next = fullest.waiting.keys().next().copied().unwrap_or_default();
+                fullest.go_on(&mut ready);
+            }
+            Ok(ready)
+        };
+        let read = self.order.take(&REGISTRY, inbound, at);
+        if read == wanted {
+            return Ok(());
+        }
+        Err(format!(
+            "{read:?} can be read after {at} and not {wanted:?}"
+        ))
+    }
+
     fn model_takes(
         &mut self,
         sender: MemberId,
@@ -163,6 +217,18 @@ impl Hearing {
 
     /// Ends all streams, and checks which chunks are missing.
     pub(super) fn end_all(&mut self) -> Result<(), String> {
+        let mut ordered = std::mem::take(&mut self.ordered);
+        if let Some(((sender, chain), of)) = ordered.pop_first() {
+            let rest = self.order.rest_of(sender, &chain);
+            if !rest.iter().eq(of.waiting.values()) {
+                return Err(format!("{rest:?} is the rest of {chain} and not {of:?}"));
+            }
+        }
+        let rest = self.order.rest();
+        let wanted = ordered.values().flat_map(|of| of.waiting.values());
+        if !rest.iter().eq(wanted) {
+            return Err(format!("{rest:?} is the rest and not {ordered:?}"));
+        }
         let model = std::mem::take(&mut self.model);
         model.into_iter().try_for_each(|((sender, cid), heard)| {
             let ended = self.streams.end(sender, &cid);
@@ -174,6 +240,15 @@ impl Hearing {
                 "the stream {cid} ends as {ended:?} and not as {heard:?}"
             ))
         })
+    }
+}
+
+impl Ordered {
+    fn go_on(&mut self, ready: &mut Vec<u64>) {
+        while let Some(at) = self.waiting.remove(&self.next) {
+            ready.push(at);
+            self.next += 1;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::moves::cells;
 
 /// Kinds that must occur in every thousand runs. Kinds with `draft` are events of a member that speaks the draft
 /// alone.
-const EXPECTED: [&str; 68] = [
+const EXPECTED: [&str; 80] = [
     "draft Acknowledged",
     "draft AtLeastOnce",
     "draft Cancelled",
@@ -38,9 +38,16 @@ const EXPECTED: [&str; 68] = [
     "entry Refused E2003",
     "entry Refused E5001",
     "entry Refused E5002",
+    "forged answer, chosen taker",
+    "forged answer, named taker",
+    "guest Denied E2001",
+    "guest Denied E5001",
+    "guest answers",
     "host AtLeastOnce",
     "host Checkpoint",
+    "host CheckpointDeferred",
     "host Dropped",
+    "host Lapsed",
     "host RolledBack",
     "host NotRecovered",
     "host OverSoftLimit",
@@ -64,6 +71,7 @@ const EXPECTED: [&str; 68] = [
     "member Checkpoint",
     "member Expired",
     "member Joined",
+    "member Lapsed",
     "member Missed",
     "member OverSoftLimit",
     "member PeerError E2001",
@@ -79,6 +87,10 @@ const EXPECTED: [&str; 68] = [
     "member Schemas",
     "member SchemasUnavailable",
     "member Supplied",
+    "post Accepted",
+    "post Refused E2001",
+    "post Refused E3003",
+    "post supplies",
 ];
 
 /// The number of times that each kind has occurred.
@@ -137,6 +149,7 @@ fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
         Event::Cancelled(_) => "Cancelled",
         Event::Expired(_) => "Expired",
         Event::Dropped(_) => "Dropped",
+        Event::Lapsed(_) => "Lapsed",
         Event::OverSoftLimit { .. } => "OverSoftLimit",
         Event::Checkpoint(_) => "Checkpoint",
         Event::SummaryWanted { .. } => "SummaryWanted",

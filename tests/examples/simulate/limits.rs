@@ -65,7 +65,7 @@ impl Observer {
             EntryKind::Refused(_) => {
                 let refused = self.bounds.refused.entry(sender).or_default();
                 *refused += 1;
-                if self.left.contains(&sender) && *refused > REFUSED {
+                if self.left.contains_key(&sender) && *refused > REFUSED {
                     return Err(format!("{mid} is the refused frame {refused} of {sender}"));
                 }
                 if bytes > REFUSED_BYTES {

@@ -10,6 +10,7 @@ use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 use super::authority::Authority;
 use super::bounds::Bounds;
 use super::chains::Chains;
+use super::codes::Codes;
 use super::content::Content;
 use super::counts::Counts;
 use super::draft::Plain;
@@ -27,6 +28,7 @@ use super::wishes::Serving;
 /// The most tokens of a frame (draft section 3.4).
 const FRAME_TOKENS: usize = 240;
 
+#[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug)]
 pub(crate) struct Observer {
     pub(super) scope: Scope,
@@ -37,12 +39,15 @@ pub(crate) struct Observer {
     /// The position at which each id was consumed.
     pub(super) consumed: BTreeMap<Mid, u64>,
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
+    pub(super) codes: Codes,
     /// The version of the shared state at each refusal.
     pub(super) versions: BTreeMap<(MemberId, Mid), u64>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
-    /// Members that have left.
-    pub(super) left: BTreeSet<MemberId>,
+    /// Members that have left, each with the position of the entry that says so.
+    pub(super) left: BTreeMap<MemberId, u64>,
+    /// Whether the log has a key.
+    pub(super) is_keyed: bool,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
     /// Whether the hostile member sends so much that the host forgets the oldest chains (docs/limits.md).
@@ -125,9 +130,11 @@ impl Observer {
             log: Vec::new(),
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
+            codes: Codes::default(),
             versions: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
-            left: BTreeSet::new(),
+            left: BTreeMap::new(),
+            is_keyed: !plan.keyless,
             enemy: None,
             is_flooded: plan.flood > USUAL,
             wholes: BTreeSet::new(),
@@ -180,8 +187,11 @@ impl Observer {
         events: &[Event],
         counts: &mut Counts,
     ) -> Result {
+        self.judge_truths(who, batch, counts)?;
+        self.sides[who].folded = self.folded(who, batch);
         if who == 0 {
             self.note_values(batch);
+            self.judge_errands(batch)?;
             self.bounds.supplies(batch);
             self.hears_of_bytes(batch);
             self.note_what_is_gone(events);
@@ -194,8 +204,8 @@ impl Observer {
                 }
             }
             self.judge_rejections(batch)?;
+            self.judge_owners(batch)?;
             self.judge_bytes(batch)?;
-            self.judge_errands(batch)?;
             counts.expired += batch.expired.len() as u64;
             if !batch.expired.iter().all(|key| self.expired.contains(key)) {
                 return Err(format!("{:?} expire without an entry", batch.expired));
@@ -224,6 +234,8 @@ impl Observer {
         self.names.judge(entry)?;
         self.judge_authority(entry)?;
         self.judge_bounds_of(entry)?;
+        self.judge_envelope(entry)?;
+        self.judge_hello(entry)?;
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
             counts.contradictions += u64::from(self.contradicts(entry));
@@ -232,6 +244,10 @@ impl Observer {
             }
             if self.consumed.contains_key(mid) {
                 return Err(format!("{mid} is refused after it was consumed"));
+            }
+            self.judge_code(entry, code)?;
+            if let Some(kind) = self.forgery(entry) {
+                counts.kinds.count(kind.into());
             }
             self.refused.insert((sender, mid.clone()));
             // The first part may still be under way. When it arrives, the host may refuse it, too.
@@ -414,6 +430,9 @@ impl Observer {
             entry.position,
             self.chains.parent(text).filter(|_| !self.is_flooded),
         );
+        if !self.is_flooded && self.has_too_many_requests(text) {
+            return Err(format!("{} is a request too many in its chain", entry.mid));
+        }
         self.chains.addresses.judge(entry)?;
         let may_all =
             entry.sender == MemberId::HOST || self.rights.supervisors.contains(&entry.sender);
@@ -426,7 +445,7 @@ impl Observer {
 }
 
 /// Returns whether a frame arrived after it had expired (draft section 3.7, item 5).
-fn is_late(entry: &Entry, skew: i64) -> bool {
+pub(super) fn is_late(entry: &Entry, skew: i64) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();
     ttl > 0 && ts.saturating_add(ttl) < entry.at.as_secs() - skew

@@ -1,6 +1,7 @@
 //! Makes the world of a run from its seed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use accp_runtime::session::{LogKey, Rules, Scope, Time};
@@ -65,12 +66,14 @@ impl World {
             copies: Copies::default(),
             disks,
             rules,
+            told: Arc::default(),
             is_whole: false,
             plan,
         };
         for batch in begun {
             world.committed(0, &batch)?;
         }
+        world.hook()?;
         for n in 4..9 {
             world.keep_another_session(&format!("other_{n}"))?;
         }

@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::World;
 use super::counts::Counts;
+use super::guests;
+use super::hubs;
 use super::node::Result;
 use super::plan::Trim;
 
@@ -58,7 +60,11 @@ fn once(seed: u64, trim: &Trim, script: bool) -> Outcome {
             };
         }
     };
-    let verdict = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let verdict = catch_unwind(AssertUnwindSafe(|| {
+        world.run()?;
+        guests::play(seed, &mut world.counts.kinds)?;
+        hubs::play(seed)
+    }));
     let verdict = verdict.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

@@ -71,7 +71,7 @@ impl Observer {
                 let is_used = is_put && self.timeline.was_put_back(sender);
                 let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);
                 let answers = !self.chains.may_answer(text, sender);
-                cancels || answers || self.left.contains(&sender) || is_used
+                cancels || answers || self.left.contains_key(&sender) || is_used
             }
             _ => false,
         }
@@ -184,7 +184,7 @@ impl Observer {
 
     /// Returns whether a frame cancels a chain of its sender, or comes from the host or from a
     /// supervisor.
-    fn may_cancel(&self, sender: MemberId, text: &str) -> bool {
+    pub(super) fn may_cancel(&self, sender: MemberId, text: &str) -> bool {
         let owner = mid_in(text, "cid").and_then(|chain| self.owner(&chain));
         sender == MemberId::HOST
             || self.rights.supervisors.contains(&sender)

@@ -34,6 +34,7 @@ impl Observer {
         }
         fresh.timeline.before = std::mem::take(&mut self.log);
         fresh.timeline.refused = std::mem::take(&mut self.refused);
+        fresh.codes.remember(&mut self.codes);
         let expired = fresh
             .log
             .iter()
@@ -89,7 +90,7 @@ impl Observer {
         seen.used = std::mem::take(&mut self.sides[who].used);
         seen.used.retain(|mid| self.consumed.contains_key(mid));
         // The member may have joined again already, with its old store.
-        if !self.left.contains(&id) {
+        if !self.left.contains_key(&id) {
             seen.joins(self.senders.get(&id).map_or(0, |sender| sender.joined));
         }
         self.sides[who] = seen;

@@ -23,7 +23,7 @@ const DAMAGE: [&str; 9] = [
 impl World {
     /// Changes or deletes a row, and checks that the store reports the damage.
     pub(super) fn judge_damage(&mut self) -> Result {
-        let Disks::Sqlite(store, _) = &self.disks else {
+        let Disks::Sqlite(store, _, _) = &self.disks else {
             return Ok(());
         };
         let sql = DAMAGE[self.rng.below(DAMAGE.len() as u64) as usize];

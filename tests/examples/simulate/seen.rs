@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use accp_runtime::session::{MemberId, Mid};
+use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 
 use super::draft::Plain;
@@ -12,6 +12,7 @@ use super::text::{field, intent};
 use super::waiting::Fates;
 
 /// One side: the host or a member.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,
@@ -26,6 +27,9 @@ pub(crate) struct Seen {
     pub(super) last: u64,
     /// The bytes of the text of each entry of the side's log.
     pub(super) held: BTreeMap<u64, u64>,
+    /// The last position that a fold of the host may cover, with which the side began. The side has the effects of
+    /// these entries before it has the entries.
+    pub(super) folded: u64,
     /// The last position that the side's snapshot covers.
     pub(super) covered: u64,
     /// The number of entries and of bytes in the log since the last snapshot or start. `snapshot` is the size of
@@ -36,6 +40,12 @@ pub(crate) struct Seen {
     pub(super) due: BTreeSet<u64>,
     /// Positions of requests that another member has now.
     taken: BTreeSet<u64>,
+    /// When the side took each frame that waits for a handler.
+    pub(super) came: BTreeMap<u64, Time>,
+    /// All positions that handlers of the side have ever got.
+    pub(super) handed: BTreeSet<u64>,
+    /// Whether the side has ever started again.
+    pub(super) has_started: bool,
     /// The last position that was delivered since the side started.
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
@@ -61,11 +71,15 @@ impl Seen {
             starts: Vec::new(),
             last: 0,
             held: BTreeMap::new(),
+            folded: 0,
             covered: 0,
             since: (0, 0),
             snapshot: 0,
             due: BTreeSet::new(),
             taken: BTreeSet::new(),
+            came: BTreeMap::new(),
+            handed: BTreeSet::new(),
+            has_started: false,
             told: 0,
             outbox: BTreeMap::new(),
             fates: Fates::new(),
@@ -159,6 +173,7 @@ impl Seen {
         }
         if is_due {
             self.due.insert(position);
+            self.came.insert(position, entry.at);
         }
         Ok(())
     }
@@ -166,6 +181,7 @@ impl Seen {
     /// Notes that the side starts again, and resets its counts.
     pub(super) fn starts_again(&mut self) {
         (self.told, self.since, self.is_met) = (0, (0, 0), false);
+        self.has_started = true;
         self.answers.clear();
         self.fates.retain(|_, is_part| !*is_part);
     }
@@ -217,6 +233,15 @@ impl Seen {
             if !wanted.as_ref().is_some_and(|wanted| wanted.contains(&sent)) {
                 let text = format!("{id} marks {position} with {sent} replies of {wanted:?}");
                 return Err(text);
+            }
+        }
+        for position in &batch.lapsed {
+            if !self.due.remove(position) {
+                return Err(format!("{position} lapses at {id}, and did not wait"));
+            }
+            let waited = self.answers.remove(position).is_some();
+            if !self.taken.remove(position) && !waited {
+                return Err(format!("{position} lapses at {id}, and is not over"));
             }
         }
         match replies.keys().next() {

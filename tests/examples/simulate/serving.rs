@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::Hash;
 use accp_runtime::session::MemberId;
-use accp_session::Batch;
+use accp_session::{Batch, Entry};
 
 use super::node::{Node, Result};
 use super::observer::Observer;
+use super::seen::Seen;
 use super::text::params;
 
 /// The most values that a side may ask another side for at a time.
@@ -33,7 +34,7 @@ impl Observer {
         *noted += 1;
         let is_noted = *noted <= NOTED
             && Some(from) != self.enemy
-            && !self.left.contains(&from)
+            && !self.left.contains_key(&from)
             && !self.is_plain(from);
         let lacks = !self.bounds.supplied.contains(key) && !self.expired.contains(key);
         if is_noted && lacks && self.is_put(key) && !self.timeline.has_lost() {
@@ -94,8 +95,20 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that the host asks a member only for values that this member has announced and that have not expired.
+    /// Checks that the host asks for no bytes that it has. Call this before the bytes of the batch count.
     pub(super) fn judge_errands(&self, batch: &Batch) -> Result {
+        let has_lost = self.timeline.has_lost();
+        for send in batch.sends.iter().filter(|_| !has_lost) {
+            let key = key_in(&send.text, ">qry:bytes{");
+            if let Some(key) = key.filter(|key| self.bounds.supplied.contains(*key)) {
+                return Err(format!("the host asks {} for {key}, and has it", send.to));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the host asks a member only for values that this member has announced and that have not expired.
+    pub(super) fn judge_owners(&self, batch: &Batch) -> Result {
         let has_lost = self.timeline.has_lost();
         for send in batch.sends.iter().filter(|_| !has_lost) {
             let Some(key) = key_in(&send.text, ">qry:bytes{").filter(|key| key.starts_with('k'))
@@ -110,13 +123,60 @@ impl Observer {
         Ok(())
     }
 
-    /// Notes that the host sends a member the bytes of a value.
-    pub(super) fn serves(&mut self, to: MemberId, text: &str) {
-        if let Some(key) = key_in(text, ">sync:bytes{")
-            && let Some(waiting) = self.serving.waiting.get_mut(key)
-        {
+    /// Notes that the host sends a member the bytes of a value. Checks that the bytes are of an entry that members
+    /// get, or of a value that was announced.
+    pub(super) fn serves(&mut self, to: MemberId, text: &str) -> Result {
+        let Some(key) = key_in(text, ">sync:bytes{") else {
+            return Ok(());
+        };
+        if let Some(waiting) = self.serving.waiting.get_mut(key) {
             waiting.remove(&to);
         }
+        let was_put_back = |side: &Seen| self.timeline.was_put_back(side.id);
+        if self.timeline.has_lost() || self.sides.iter().any(was_put_back) {
+            return Ok(());
+        }
+        let word = |name: &str| {
+            let rest = params(text, ">sync:bytes{")?.split_once(name)?.1;
+            rest.split(['|', '}']).next()
+        };
+        let (digest, length) = (
+            word("|sha:"),
+            word("|len:").and_then(|len| len.parse().ok()),
+        );
+        let place = key
+            .strip_prefix('p')
+            .and_then(|at| at.parse::<usize>().ok());
+        let wanted = match place {
+            Some(at) => {
+                let entry = self.log.get(at.wrapping_sub(1));
+                let Some(entry) = entry.filter(|entry| entry.kind.is_relayed()) else {
+                    return Err(format!("{to} gets {key}, which is for nobody"));
+                };
+                let bytes = entry.text.as_bytes();
+                Some((Hash::of(bytes).to_string(), bytes.len()))
+            }
+            None => self.serving.announced.get(key).cloned(),
+        };
+        match wanted {
+            Some((hash, len)) if digest != Some(&*hash) || length != Some(len) => Err(format!(
+                "{to} gets other bytes of {key}: {digest:?}, {length:?}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a member has said hello before the host takes its frame: only a hello shows that the member holds
+    /// the log of this host.
+    pub(super) fn judge_hello(&self, entry: &Entry) -> Result {
+        let sender = entry.sender;
+        let is_side = self.sides.iter().any(|side| side.id == sender) && !self.is_plain(sender);
+        let is_taken = entry.sequence > 0 && sender != MemberId::HOST && self.is_keyed;
+        let is_told = self.timeline.is_replayed || self.timeline.has_lost();
+        if !is_taken || !is_side || is_told || self.serving.greeted.contains(&sender) {
+            return Ok(());
+        }
+        Err(format!("{} of {sender} is taken before a hello", entry.mid))
     }
 
     /// Checks, at the end of a turn of the host, that every member that waits for a value has got it.

@@ -11,7 +11,7 @@ use accp_runtime::ErrorCode;
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{field, head, intent, mid_in};
+use super::text::{field, head, intent, is_a, mid_in};
 use super::timeline::Timeline;
 
 /// After a member has left, the log of the host takes at most this many of its frames.
@@ -285,19 +285,16 @@ impl Observer {
         if side.plain.is_some() {
             return self.delivered_plainly(who, inbound);
         }
-        let entries = [
-            self.log.get(position as usize - 1),
-            self.timeline.at(position),
-        ];
-        let mut entries = entries.into_iter().flatten();
         let is_it = |e: &Entry| (inbound.text(), inbound.sender()) == (&*e.text, e.sender);
-        if !entries.any(is_it) {
+        let is_here = self.log.get(position as usize - 1).is_some_and(is_it);
+        let was_here = self.timeline.at(position).is_some_and(is_it);
+        if !(is_here || was_here) {
             return Err(format!(
                 "{position} is delivered to {id} as {}",
                 inbound.text()
             ));
         }
-        Ok(())
+        self.judge_inbound(who, inbound)
     }
 
     /// Checks that the token of a frame has fired if and only if the chain was cancelled. Returns
@@ -328,6 +325,9 @@ impl Observer {
         self.silent.remove(&from);
         self.bounds.holds(from, text);
         self.hears_a_wish(from, text);
+        if is_a(text, ">sync:registry{") {
+            self.serving.greeted.insert(from);
+        }
         if intent(text) == "ping" {
             self.asked.insert(from);
         }

@@ -6,18 +6,19 @@ use accp_session::{Batch, Entry, EntryKind};
 use accp_testkit::Rng;
 
 use super::authority::{expired_in, grant_in, is_host_s, is_of_another_session, value_key};
+use super::codes::is_first;
 use super::node::Result;
 use super::observer::{Observer, Sender};
 use super::text::{is_a, meta, params};
 
 /// Pairs that only a host adds.
-const OF_RELAYS: [&str; 9] = [
+pub(super) const OF_RELAYS: [&str; 9] = [
     "pos", "prev", "tok", "cut", "rep", "by", "for", "sum", "proof",
 ];
 /// The most gaps in the numbers of a member's values that a session remembers (docs/limits.md).
 const GAPS: usize = 64;
 /// The most bytes of a value (docs/limits.md).
-const VALUE: u64 = 8 << 20;
+pub(super) const VALUE: u64 = 8 << 20;
 
 impl Sender {
     /// Returns whether the session takes a value number as used: a value has the number, or the session has
@@ -57,9 +58,9 @@ impl Observer {
 
     /// Returns the code with which a host must refuse a frame because of its sender, its session or its kind; `None`
     /// if there is no such reason.
-    fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
+    pub(super) fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
         let authority = &self.authority;
-        if self.left.contains(&sender) || !authority.speaks(sender, text) {
+        if self.left.contains_key(&sender) || !authority.speaks(sender, text) {
             return Some(ErrorCode::POLICY_DENIED);
         }
         if is_of_another_session(text) {
@@ -181,7 +182,7 @@ impl Observer {
             // A text that cannot be read gets no entry: it may have been damaged on its way.
             let is_for_good = code.is_retryable() != Some(true) && *code != ErrorCode::PARSE_ERROR;
             // A host that starts again may have lost the join of the hostile member.
-            let is_here = self.authority.agents.contains_key(from) && !self.left.contains(from);
+            let is_here = self.authority.agents.contains_key(from) && !self.left.contains_key(from);
             let is_known = !is_here || self.consumed.contains_key(mid);
             if !is_for_good || is_known || mid.to_string().len() > 128 {
                 continue;
@@ -191,7 +192,13 @@ impl Observer {
                 let is_refused = matches!(entry.kind, EntryKind::Refused(_));
                 is_refused && (entry.sender, &entry.mid) == (*from, mid)
             };
-            let was_refused = self.refused.contains(&(*from, mid.clone()));
+            let key = (*from, mid.clone());
+            let was_refused = self.refused.contains(&key);
+            // The hostile member sends other frames under the same id.
+            let is_other = Some(*from) == self.enemy && is_first(*code);
+            if was_refused && !is_other && !self.codes.may_be_told(&key, &code.to_string()) {
+                return Err(format!("{mid} of {from} is not refused with {code}"));
+            }
             if !batch.entries.iter().any(is_it) && !was_refused {
                 return Err(format!(
                     "{mid} of {from} is refused ({code}) without an entry"

@@ -63,8 +63,13 @@ impl World {
             return Ok(());
         };
         let chunk = inbound.decode::<InferStream<'_>>().map_err(said)?.frame;
-        let heard = self.nodes[who].hearing.take(sender, cid, &chunk);
+        let hearing = &mut self.nodes[who].hearing;
+        let heard = hearing.take(sender, cid, &chunk);
         let fits = heard.map_err(|why| format!("the stream {cid} at {who}: {why}"))?;
+        if sender == inbound.sender() {
+            let read = hearing.orders(inbound, cid, chunk.chunk_index);
+            read.map_err(|why| format!("the stream {cid} at {who}: {why}"))?;
+        }
         self.counts.chunks += u64::from(fits);
         self.counts.odd_chunks += u64::from(!fits);
         Ok(())

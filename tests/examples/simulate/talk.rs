@@ -11,6 +11,7 @@ use super::World;
 use super::addresses::kind_of;
 use super::chains::chain_of;
 use super::content::{RECORD, STATE};
+use super::effects::{judge_expired, judge_granted};
 use super::node::{Result, said};
 use super::paying::settles;
 use super::plan::USUAL;
@@ -280,6 +281,7 @@ impl World {
                 if let Some(key) = keys.get(at) {
                     self.observer.authority.wishes.expiries.insert(key.clone());
                     host.handle(Input::Expire(&[key]), now).map_err(said)?;
+                    judge_expired(host, key)?;
                     self.note(|| format!("the host lets {key} expire"));
                     self.moves("expire", 0);
                 }
@@ -291,6 +293,7 @@ impl World {
                 self.observer.authority.wishes.grants.insert(grant);
                 let granted = host.handle(Input::Grant { session, key }, now);
                 granted.map_err(said)?;
+                judge_granted(host, session, key)?;
                 self.moves("grant", 0);
             }
             8..12 => {
@@ -336,6 +339,9 @@ impl World {
         let Some(first) = inbox.and_then(|inbox| inbox.first().cloned()) else {
             return Ok(());
         };
+        if self.lapses(who, &first)? {
+            return Ok(());
+        }
         let sender = self.sender_of(who, &first);
         let node = &mut self.nodes[who];
         let (agent, now) = (node.agent, self.room.now);

@@ -12,10 +12,11 @@ use accp_store::Store;
 use accp_testkit::Room;
 
 use super::World;
+use super::deferring::VETO;
 use super::node::{REGISTRY, Result, SESSION, said};
 use super::rights::changes;
 use super::tape::Kept;
-use super::text::{CHECKPOINT, field, head, meta, mid_in};
+use super::text::{CHECKPOINT, field, head, is_a, meta, mid_in};
 
 /// The number of values that each member fetches at the end.
 const FETCHED: u64 = 3;
@@ -50,9 +51,11 @@ impl World {
         }
         let newest = self.observer.log.iter().rev();
         let mut behind = newest.take_while(|entry| entry.kind != EntryKind::Frame);
-        let is_over = who == 0 && hot > side.options().context.trigger;
-        let takes =
-            |entry: &Entry| entry.kind == EntryKind::Control && entry.text.contains(CHECKPOINT);
+        // The session may be ahead of this batch: an input can fill several batches.
+        let is_ahead = state.position() > self.observer.log.len() as u64;
+        let is_over = who == 0 && hot > side.options().context.trigger && !is_ahead;
+        let is_one = |text: &str| text.contains(CHECKPOINT) || is_a(text, VETO);
+        let takes = |entry: &Entry| entry.kind == EntryKind::Control && is_one(&entry.text);
         if is_over && !behind.any(takes) {
             return Err(format!("{hot} tokens are hot and no checkpoint was taken"));
         }
@@ -183,6 +186,10 @@ impl World {
             self.observer.chains.judge_waiting()?;
         }
         self.judge_words()?;
+        self.judge_refusals_of_stores()?;
+        if self.judge_file_erasure()? {
+            return Ok(());
+        }
         self.judge_damage()
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accp_runtime::session::{MemberId, Mid, Scope};
 use accp_session::EntryKind;
 
+use super::codes::judge_retry;
 use super::limits::judge_asks;
 use super::node::Result;
 use super::observer::Observer;
@@ -33,8 +34,9 @@ impl Observer {
     pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str, reads: u64) -> Result {
         if who == 0 {
             self.judge_silence(to, text)?;
+            judge_retry(text)?;
             self.judge_turns(to, text)?;
-            self.serves(to, text);
+            self.serves(to, text)?;
             if is_a(text, ">sync:registry{") {
                 self.bounds.holds(to, text);
             } else if !self.is_plain(to) {
@@ -65,6 +67,7 @@ impl Observer {
                 return says(format!("{who} says it holds {held}, and {last} is durable"));
             }
         } else if let Some(position) = number_in::<u64>(text, "pos") {
+            self.judge_presence(to, position)?;
             return self.relays(position, text).or_else(says);
         } else {
             // A member sends a frame only from its outbox.
@@ -79,7 +82,9 @@ impl Observer {
         }
         match (who, mid_in(text, "of")) {
             // A hostile member may ask about anything.
-            (0, Some(_)) if Some(to) == self.enemy => Ok(()),
+            (0, Some(of)) if Some(to) == self.enemy => {
+                self.answers_the_enemy(to, &of, text).or_else(says)
+            }
             // `~` means that the answer is about no frame.
             (0, Some(of)) if of == Mid::parse("~") => Ok(()),
             (0, Some(of)) => self.answers(to, &of, text).or_else(says),
@@ -134,6 +139,16 @@ impl Observer {
         mine.next().map(|number| format!("k{}_{number}", side.id))
     }
 
+    /// Checks that a member which has left gets no later entry.
+    fn judge_presence(&self, to: MemberId, position: u64) -> Result {
+        match self.left.get(&to) {
+            Some(left) if position > *left => {
+                Err(format!("{to} has left at {left}, and gets {position}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a relayed entry is durable and names the entry before it.
     fn relays(&self, position: u64, text: &str) -> Result {
         let Some(entry) = self.log.get(position as usize - 1) else {
@@ -173,7 +188,7 @@ impl Observer {
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
         // The host may have given this answer before it expected the number of this frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
-        let has_left = self.left.contains(&to);
+        let has_left = self.left.contains_key(&to);
         // While a clock was wrong, the timestamp may have been in the future, and the host may have
         // said so. Later the frame may be too old.
         let is_for_now = code == Some("E3001");
@@ -199,7 +214,8 @@ impl Observer {
                 let key = (to, of.clone());
                 let said = field(text, "v").filter(|_| code == Some("E2001"));
                 let is_held = said.is_none() || said == self.versions.get(&key).copied();
-                is_held && self.refused.contains(&key)
+                let is_due = code.is_some_and(|code| self.codes.may_be_told(&key, code));
+                is_held && is_due && self.refused.contains(&key)
             }
         };
         if is_true {

@@ -15,6 +15,8 @@ pub(super) struct Serving {
     pub(super) announced: BTreeMap<String, (String, usize)>,
     /// The values whose bytes came to the host in this turn.
     pub(super) came: BTreeSet<String>,
+    /// The members that have said hello since the host has started.
+    pub(super) greeted: BTreeSet<MemberId>,
 }
 
 impl Serving {

@@ -8,21 +8,29 @@ mod bounds;
 mod chains;
 mod checkpoints;
 mod clocks;
+mod codes;
 mod company;
 mod content;
 mod control;
 mod copies;
 mod counts;
+mod crowding;
 mod damage;
+mod deferring;
 mod disks;
 mod draft;
+mod effects;
 mod enemy;
 mod erasing;
 mod folds;
 mod forged;
+mod guests;
 mod hearing;
+mod hubs;
 mod kinds;
+mod lapsing;
 mod limits;
+mod mirror;
 mod moves;
 mod names;
 mod node;
@@ -34,6 +42,9 @@ mod payments;
 mod pieces;
 mod plain;
 mod plan;
+mod posts;
+mod probes;
+mod prompt;
 mod queue;
 mod reading;
 mod reasons;
@@ -53,6 +64,7 @@ mod talk;
 mod tape;
 mod text;
 mod timeline;
+mod truths;
 mod verdict;
 mod waiters;
 mod waiting;
@@ -74,6 +86,7 @@ pub(crate) use outcome::run;
 pub(crate) use plan::{RunPlan, Trim};
 
 use copies::Copies;
+use deferring::Told;
 use disks::Disks;
 use enemy::Enemy;
 use node::{Node, Result, said};
@@ -101,6 +114,7 @@ struct World {
     copies: Copies,
     disks: Disks,
     rules: Rules,
+    told: Arc<Mutex<Told>>,
     /// Whether the faults have ended.
     is_whole: bool,
 }
@@ -131,6 +145,7 @@ impl World {
             }
             self.administer()?;
             self.attack()?;
+            self.crowd_a_chain()?;
             self.fail()?;
             let ahead = self.rng.below(400);
             self.advance(Duration::from_millis(ahead))?;
@@ -144,6 +159,7 @@ impl World {
             }
         }
         self.settle()?;
+        self.judge_promptness()?;
         self.judge_wants()?;
         self.read_back()?;
         self.read_references()?;
@@ -212,6 +228,9 @@ impl World {
             self.disks.reopen()?;
         }
         self.room.restart(self.nodes[who].id).map_err(said)?;
+        if who == 0 {
+            self.hook()?;
+        }
         for node in &self.nodes {
             let member = self.room.host.session().state().member_of(node.agent);
             let has_lost = self.room.host.session().rolled_back().is_some();
@@ -387,6 +406,7 @@ impl World {
         self.hear_of_values(who, &batch.events)?;
         if who == 0 {
             self.hear_of_the_log(&batch.events);
+            self.judge_hook(batch)?;
         }
         self.judge_context(who, batch)
     }

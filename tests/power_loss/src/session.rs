@@ -120,16 +120,20 @@ impl Played {
     }
 }
 
-/// Checks that the sides of the session can be restored, and that the state of the host is the fold of its log, if
-/// the store still has the log from the beginning.
+/// Checks that the sides of the session can be restored, that the state of the host is the fold of its log, if the
+/// store still has the log from the beginning, and that each member has the state that the host had at its position.
 pub(crate) fn check(store: &mut impl Store) -> Result<(), String> {
+    let words = |error: StoreError| error.to_string();
+    let log = store.load(&SideId::new(SESSION, HOST)).map_err(words)?;
     for agent in [HOST].into_iter().chain(MEMBERS) {
         let side = SideId::new(SESSION, agent);
-        let words = |error: StoreError| error.to_string();
         let Some(stored) = store.load(&side).map_err(words)? else {
             continue;
         };
         let state = restore(agent, &stored)?;
+        if let Some(log) = log.as_ref().filter(|_| agent != HOST) {
+            check_member(&side, &state, log)?;
+        }
         let first = store.summary(&side).map_err(words)?.map(|side| side.first);
         if agent != HOST || first != Some(1) {
             continue;
@@ -140,6 +144,36 @@ pub(crate) fn check(store: &mut impl Store) -> Result<(), String> {
         if restore(agent, &from_the_beginning)? != state {
             return Err(format!("`{side}` restores to another state than its log"));
         }
+    }
+    Ok(())
+}
+
+/// Checks that a member has no more of the log than the host, and that its state is the one that the host had at the
+/// position of the member. If the snapshot of the host is later, the host does not know that state any more.
+fn check_member(side: &SideId, state: &State, log: &Stored) -> Result<(), String> {
+    let position = state.position();
+    if position > log.last {
+        return Err(format!(
+            "`{side}` is at {position}, behind the log of its host"
+        ));
+    }
+    let snapshot = log
+        .snapshot
+        .as_ref()
+        .map_or(0, |snapshot| snapshot.position);
+    if position == 0 || snapshot > position {
+        return Ok(());
+    }
+    let mut earlier = log.clone();
+    earlier.entries.retain(|entry| entry.position <= position);
+    earlier.last = position;
+    earlier.due.clear();
+    let earlier = restore(HOST, &earlier)?;
+    // A host that starts may write entries of its own.
+    if earlier.position() == position && earlier != *state {
+        return Err(format!(
+            "`{side}` has another state at {position} than its host had"
+        ));
     }
     Ok(())
 }

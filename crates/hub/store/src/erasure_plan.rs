@@ -221,6 +221,9 @@ impl ErasurePlan {
             }
             for key in &keys {
                 unknown.remove(key);
+                if let Some(text) = fetched(store, side, key)? {
+                    erasing.fetched(key, &text);
+                }
             }
             let erased = erasing.finish(&keys);
             fold.check(&erased, wanted)?;
@@ -252,6 +255,19 @@ impl ErasurePlan {
         let group = self.sides.iter().map(|part| (&part.side, &part.erasure));
         store.erase(&group.collect::<Vec<_>>())
     }
+}
+
+/// Returns the text of a frame that a side has fetched, if the key is that of a frame.
+fn fetched<S: Store + ?Sized>(
+    store: &mut S,
+    side: &SideId,
+    key: &str,
+) -> Result<Option<String>, StoreError> {
+    if !key.starts_with('p') {
+        return Ok(None);
+    }
+    let bytes = store.cold(side, key)?.and_then(|kept| kept.value.bytes);
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// A side as its store has it.
