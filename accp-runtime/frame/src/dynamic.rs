@@ -13,7 +13,7 @@ use accp_registry::{
 use crate::error::{DecodeError, EncodeError};
 use crate::impls::{self, decode_entries, encode_entries, encode_items};
 use crate::kind;
-use crate::reader::{Reader, Token};
+use crate::reader::{DecodeOptions, Reader, Token};
 use crate::record::{Held, Record};
 use crate::record_scope::{RecordScope, required_null};
 use crate::scalar::{self, enum_value, is_float};
@@ -67,7 +67,8 @@ pub(crate) fn read<'a>(
                 at,
                 params: &[],
             };
-            record.complete(fields, &held, registry).map(Value::Map)
+            let default = |text: &str, ty: &Type| read_default(text, ty, registry);
+            record.complete(fields, &held, default).map(Value::Map)
         }
         _ => match r.token()? {
             Token::Null => Ok(Value::Null),
@@ -76,6 +77,16 @@ pub(crate) fn read<'a>(
             Token::Array | Token::Map => Err(wrong(ty, at)),
         },
     }
+}
+
+/// Returns the default of a field from its wire text.
+pub(crate) fn read_default(
+    text: &str,
+    ty: &Type,
+    registry: &Registry,
+) -> Result<Value<'static>, DecodeError> {
+    let mut r = Reader::new(text, DecodeOptions::OF_A_DEFAULT)?;
+    Ok(read(&mut r, ty, registry)?.into_owned())
 }
 
 /// Returns the scalar that `r` has just read at the byte `at`, as a value of the type.

@@ -189,7 +189,8 @@ impl<'a> DynamicFrame<'a> {
                 at: end - 1,
                 params: &params,
             };
-            payload = record.complete(payload, &held, registry)?;
+            let default = |text: &str, ty: &Type| dynamic::read_default(text, ty, registry);
+            payload = record.complete(payload, &held, default)?;
             let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
             if let Some(missing) = required.find(|field| !envelope.has(field)) {
                 return Err(missing_envelope(text.len(), missing));

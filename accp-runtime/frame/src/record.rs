@@ -4,13 +4,11 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 
-use accp_registry::{ErrorCode, FrameSpec, Registry, Schema, nearest};
+use accp_registry::{ErrorCode, FrameSpec, Schema, Type, nearest};
 
-use crate::dynamic::read;
 use crate::error::DecodeError;
-use crate::reader::{DecodeOptions, Reader};
 use crate::record_scope::RecordScope;
-use crate::value::Map;
+use crate::value::{Map, Value};
 use crate::writer::Absent;
 
 /// A param of a frame.
@@ -70,12 +68,12 @@ pub(crate) struct Record<'r> {
 }
 
 impl Record<'_> {
-    /// Fills in the defaults, and checks that no required field is missing.
+    /// Fills in the defaults, which `read` reads from their wire texts, and checks that no required field is missing.
     pub(crate) fn complete<'a>(
         &self,
         mut map: Map<'a>,
         held: &Held,
-        registry: &Registry,
+        read: impl Fn(&str, &Type) -> Result<Value<'a>, DecodeError>,
     ) -> Result<Map<'a>, DecodeError> {
         let Self {
             schema,
@@ -90,9 +88,7 @@ impl Record<'_> {
             }
             match scope.absent(schema, index, frame) {
                 Absent::Default(default) => {
-                    let mut r = Reader::new(default, DecodeOptions::OF_A_DEFAULT)?;
-                    let value = read(&mut r, &field.ty, registry)?.into_owned();
-                    map.insert(field.name.clone(), value);
+                    map.insert(field.name.clone(), read(default, &field.ty)?);
                 }
                 Absent::Fault => lacks = true,
                 Absent::Nothing => {}
