@@ -148,7 +148,7 @@ impl Connect {
                 Err(Error::Unreachable(self.hub, why))
             }
             Err(Error::Refused(error)) => {
-                let why = format!("{}: it expects {}", error.code, error.message);
+                let why = format!("{}: expected {}", error.code, error.message);
                 Err(Error::Denied(self.hub, why))
             }
             // The hub may take the socket, and say only at the hello that it does not let the agent in.

@@ -51,7 +51,7 @@ fn a_hub_says_what_breaks_at_joining() {
         ];
         if !strict.is_empty() {
             let (is_fine, said) = hub.accp(agent);
-            let why = "refuses the agent: E5001: it expects a registry by which all sides";
+            let why = "refuses the agent: E5001: expected a registry by which all sides";
             assert!(!is_fine && said.contains(why), "{said}");
             // The refused agent gets no requests.
             let state = ureq::get(&url).call().unwrap().into_body().read_to_string();
