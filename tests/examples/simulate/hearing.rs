@@ -8,7 +8,7 @@ use accp_runtime::session::{Ended, Inbound, MemberId, Mid, PiecesInOrder, Stream
 use accp_runtime::{DecodeError, ErrorCode};
 use accp_testkit::Rng;
 
-use super::node::REGISTRY;
+use super::schemas::REGISTRY;
 
 /// The most open streams of a sender at a handler, and for each stream the most chunks that wait and their most
 /// bytes.

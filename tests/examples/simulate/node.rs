@@ -9,12 +9,11 @@ use accp_testkit::{Quarters, Side};
 
 use super::hearing::{Hearing, Sending};
 use super::plan::RunPlan;
+pub(crate) use super::schemas::REGISTRY;
 use super::tape::Kept;
 use super::text::is_a;
 use super::waiting::{Wanted, Watch};
 
-pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
-    LazyLock::new(|| Arc::new(Registry::standard()));
 /// The name of the session.
 pub(crate) const SESSION: &str = "s";
 /// The agents of the host and of the members.

@@ -6,9 +6,9 @@ use accp_session::{Batch, Entry, EntryKind};
 use accp_testkit::Rng;
 
 use super::authority::{expired_in, grant_in, is_host_s, is_of_another_session, value_key};
-use super::codes::is_first;
 use super::node::Result;
 use super::observer::{Observer, Sender};
+use super::refusals::is_first;
 use super::text::{is_a, meta, params};
 
 /// Pairs that only a host adds.

@@ -477,8 +477,7 @@ fn answers(
 ) -> Result<Vec<DynamicFrame<'static>>> {
     let mut answers = Vec::new();
     let position = inbound.position();
-    // An agent that was asked on behalf of another agent does not ask a third agent, so that no chain grows for
-    // ever.
+    // An agent that was asked for another agent asks nobody else, so that no chain grows for ever.
     let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
     let answer = |intent: &'static str, operation: &'static str| -> Result<DynamicFrame<'static>> {
         let answer = DynamicFrame::new(agent, intent, operation).map_err(said)?;

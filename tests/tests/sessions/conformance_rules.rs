@@ -142,7 +142,7 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
 
 /// The schema of failures may be one of the program, with frames of its own.
 #[test]
-fn a_failure_under_the_wrong_schema_is_told_the_frames_of_the_right_one() {
+fn err_01_a_failure_under_the_wrong_schema_is_told_the_frames_of_the_right_one() {
     let registry = Registry::from_json(
         r#"{ "schemas": {
             "refund": { "code": "RF", "fields": ["order"], "rules": { "errors": "TR" },
