@@ -142,7 +142,7 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
 
 /// The schema of failures may be one of the program, with frames of its own.
 #[test]
-fn err_01_a_failure_under_the_wrong_schema_is_told_the_frames_of_the_right_one() {
+fn err_01_refuses_a_failure_under_another_schema_and_names_the_right_frames() {
     let registry = Registry::from_json(
         r#"{ "schemas": {
             "refund": { "code": "RF", "fields": ["order"], "rules": { "errors": "TR" },
