@@ -46,9 +46,9 @@ impl Disks {
         Ok(match (plan.queued, plan.sqlite) {
             (true, true) => {
                 let store = Mirrored::new(in_sqlite()?, MemoryStore::new());
-                Self::Queue(Queue::new(store).map_err(said)?)
+                Self::Queue(Queue::new(store))
             }
-            (true, false) => Self::Queue(Queue::new(MemoryStore::new()).map_err(said)?),
+            (true, false) => Self::Queue(Queue::new(MemoryStore::new())),
             (false, true) => {
                 let folder = folder().map_err(said)?;
                 let store = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;

@@ -1,4 +1,4 @@
-//! A store behind a committer: one thread commits for all sides.
+//! A store behind a committer, which commits for all sides.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,11 +19,12 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(store: impl Store + Send + 'static) -> Result<Self, StoreError> {
-        Ok(Self {
-            committer: Committer::new(store)?,
+    /// The committer has no thread of its own, because the way to a thread and back takes longer than all else here.
+    pub(super) fn new(store: impl Store + Send + 'static) -> Self {
+        Self {
+            committer: Committer::inline(store),
             open: Arc::default(),
-        })
+        }
     }
 
     fn ask<A: Send + 'static>(
