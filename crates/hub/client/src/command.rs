@@ -32,7 +32,7 @@ pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
 /// A function that looks at the session. If the side has ended, it gets the error instead.
-type Look = Box<dyn FnOnce(Result<&Session, Error>) + Send>;
+pub(crate) type Look = Box<dyn FnOnce(Result<&Session, Error>) + Send>;
 
 /// A command of a handle to its side.
 pub(crate) enum Command {

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{instant, now};
-use crate::command::{Command, refuse};
+use crate::command::{Command, Look, refuse};
 use crate::error::{Done, Error, OnDurable};
 use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
@@ -55,6 +55,8 @@ pub(crate) struct Side {
     unclaimed: Vec<Inbound>,
     /// Calls that read a value, while the bytes of the value are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
+    /// Calls that look at the session, until the inputs before them are durable.
+    looks: Vec<Look>,
     /// True until a side that was just opened has caught up with its session.
     begins: bool,
     /// True until a side with a new link has caught up with its session.
@@ -101,6 +103,7 @@ impl Side {
             inbox: Vec::new(),
             unclaimed: Vec::new(),
             readings: Vec::new(),
+            looks: Vec::new(),
             begins,
             is_back: false,
             has_said_bye: false,
@@ -166,6 +169,9 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
+        for look in self.looks.drain(..) {
+            look(Err(ended()));
+        }
         // Handles must learn that this side has ended before the other sides do. Otherwise a link would end while its
         // host still seems to run, as if another link of the agent had replaced it.
         drop(self.last);
@@ -202,6 +208,12 @@ impl Side {
             *last = position;
             is_news
         });
+        for guest in self.guests.values() {
+            guest.tell(position);
+        }
+        for look in self.looks.drain(..) {
+            look(Ok(self.driver.session()));
+        }
         let has_lost = self.send_out()?;
         let (driver, durable) = (&mut self.driver, &mut self.durable);
         let mut own = SessionSender {
@@ -394,7 +406,8 @@ impl Side {
     /// Carries out a command that every handle may send.
     async fn look_up(&mut self, command: Command) -> Result<(), Error> {
         match command {
-            Command::Look(look) => look(Ok(self.driver.session())),
+            // Nobody sees what a crash could take back.
+            Command::Look(look) => self.looks.push(look),
             Command::Read { key, done } => self.read(key, done).await?,
             Command::Search { words, limit, done } => {
                 let found = self.driver.search(&words, limit).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_client::{Agent, Cx, Error, Hub, Link};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
-use accp_runtime::session::{MemberId, Options, Outbound, Posted, Rules, Scope, Time};
+use accp_runtime::session::{MemberId, Options, Outbound, Posted, Rules, Scope, Session, Time};
 use accp_runtime::{AgentId, DynamicFrame, Registry, Value};
 use accp_store::{AsyncDriver, Committer, ErasurePlan, ErasureRequest, MemoryStore, SideId};
 use tokio::sync::mpsc;
@@ -442,4 +442,42 @@ async fn pieces_are_read_in_the_order_of_their_indexes() {
     }
     assert_eq!(words, ["a", "b", "c", "e", "f"]);
     assert_eq!(answer.answer().await.expect("an answer").content, "abcef");
+}
+
+/// A reader takes the last position of a log from the session, and reads on until it is there.
+#[tokio::test]
+async fn the_log_reaches_the_position_that_the_session_tells() {
+    // This store does its work in a thread of its own, so the side waits for each commit.
+    let committer = Committer::new(MemoryStore::new()).expect("a store");
+    let hub = hub_on(&committer).await;
+    let guest = hub.agent("guest").expect("an agent");
+    for _ in 0..20 {
+        let sends = async { guest.send(ChatReq::new("soup")).await };
+        let reads = async {
+            let mut read = Vec::new();
+            for by_guest in [false, true] {
+                let looked = if by_guest {
+                    guest.look(Session::position).await
+                } else {
+                    hub.look(Session::position).await
+                };
+                let mut frames = if by_guest {
+                    guest.frames(1)
+                } else {
+                    hub.frames(1)
+                };
+                while frames.next_ready().await.expect("a log").is_some() {}
+                read.push((looked.expect("a side"), frames.position()));
+            }
+            read
+        };
+        let (sent, read) = tokio::join!(sends, reads);
+        sent.expect("a frame");
+        for (told, next) in read {
+            assert!(
+                next > told,
+                "{told} is told, and the reader waits at {next}"
+            );
+        }
+    }
 }

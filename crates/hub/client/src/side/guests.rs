@@ -199,7 +199,6 @@ impl Side {
         let has_values = events.iter().any(is_news);
         for guest in self.guests.values_mut() {
             let (driver, durable) = (&mut self.driver, &mut self.durable);
-            guest.tell(end);
             guest.work.settle(true, fresh, &[]);
             if has_values {
                 guest.unblock();
