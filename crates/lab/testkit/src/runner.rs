@@ -157,13 +157,16 @@ impl<S: Store, L: Link> Runner<S, L> {
     }
 }
 
-/// Calls `call` until it is done. If a call is still not done after it was woken, drops it and calls again.
+/// Calls `call` until it is done. If a call is still not done after it was woken, drops it and calls again. Each next
+/// call is woken twice as often, because a call may begin anew when the one before it was dropped.
 fn again<T>(mut call: impl AsyncFnMut() -> T) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
+    let mut wakes = 1_u32;
     loop {
+        wakes = wakes.saturating_mul(2);
         let mut call = pin!(call());
-        for _ in 0..2 {
+        for _ in 0..wakes {
             if let Poll::Ready(done) = call.as_mut().poll(&mut context) {
                 return done;
             }
