@@ -36,7 +36,7 @@ pub(super) fn requests(
 }
 
 /// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If only
-/// the words of a result sound like a failure, and nothing else shows one, the text does not say how the calls ended.
+/// the words of a result sound like a failure, and nothing else shows one, the text says that the outcome is unclear.
 fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {
@@ -60,9 +60,13 @@ fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
         } else {
             format!("calls {first} to {last}")
         };
-        let verb = if next.is_some() { "done" } else { "so far" };
+        let verb = match (next, failed, open) {
+            (None, ..) => "so far",
+            (Some(_), 0, 0) if is_unclear => "made",
+            (Some(_), ..) => "done",
+        };
         let end = match (failed, open) {
-            (0, 0) if is_unclear => String::new(),
+            (0, 0) if is_unclear => ", outcome unclear".to_owned(),
             (0, 0) => ", ok".to_owned(),
             (failed, 0) if failed == calls.len() => ", failed".to_owned(),
             (failed, 0) => format!(", {failed} of {} failed", calls.len()),

@@ -266,7 +266,7 @@ impl<'b> Asking<'b> {
             .collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "Not whole: {}. `## N` of {} has all of message N; `recover TOPIC` finds it.",
+                "Not whole: {}. `## N` of {} has all of message N.",
                 parts.join(", "),
                 self.archive
             )

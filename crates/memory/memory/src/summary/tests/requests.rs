@@ -69,7 +69,7 @@ fn a_request_says_what_was_done_for_it() {
         "3. (message 4; done: calls 5 to 9, 2 of 3 failed)\n> Thanks. And tag it.",
         "4. (message 11; answered)\n> What is the tag?",
         "5. (message 13; done: call 14, failed)\n> Deploy it.",
-        "6. (message 16; done: call 17)\n> And the docs.",
+        "6. (message 16; made: call 17, outcome unclear)\n> And the docs.",
         "7. (message 19; so far: call 20, 1 of 1 without a result)\n> Try again.",
     ] {
         assert!(intent.contains(request), "{request} in {intent}");
@@ -97,7 +97,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
         assert!(intent.contains(&format!("End {name}.")), "{intent}");
     }
     let note = "Not whole: 2 cut (message 1, message 10). `## N` of cache/conversations/s1_full.md has all of \
-        message N; `recover TOPIC` finds it.";
+        message N.";
     assert!(intent.ends_with(note), "{intent}");
     // With less room, the oldest later requests are left out.
     let room = Room {
