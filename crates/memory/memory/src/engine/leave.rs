@@ -187,7 +187,7 @@ impl Memory {
             _ => typed,
         };
         let asked: Vec<_> = typed.iter().filter(|item| item.message < end).collect();
-        let requests = self.requests(&asked, most);
+        let requests = self.requests(all, &asked, most);
         let said = |characters: usize| {
             let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
             let others = all[..end].iter().filter(is_asked);

@@ -12,6 +12,8 @@ pub(crate) struct Request {
     /// The place among the requests, from 1.
     pub(crate) number: usize,
     pub(crate) item: Item,
+    /// The name of the speaker, where the message has one: another agent may have spoken.
+    pub(crate) speaker: Option<String>,
     /// What the assistant did until the next request; empty if it did nothing.
     pub(crate) done: String,
 }
@@ -26,9 +28,11 @@ pub(super) fn requests(
     let all = all.filter(|(at, item)| *at == 0 || left(item.message));
     all.map(|(at, item)| {
         let next = typed.get(at + 1).map(|next| next.message);
+        let message = messages.iter().find(|one| one.index == item.message);
         Request {
             number: at + 1,
             item: item.clone(),
+            speaker: message.and_then(|one| one.name.clone()),
             done: done(messages, item.message, next),
         }
     })

@@ -175,6 +175,22 @@ fn a_summary_says_which_numbers_of_results_left() {
     assert_eq!(kept.read(&(messages.len() + 1).to_string(), 1, 1), None);
 }
 
+#[test]
+fn a_summary_names_who_asked() {
+    let requests: Vec<String> = (0..9).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = talk(Form::OpenAi, &requests);
+    messages.pop();
+    for message in &mut messages {
+        if message["role"] == "user" {
+            message["name"] = "desk".into();
+        }
+    }
+    let (sent, _) = memory(3_000).to_send(&list(Form::OpenAi, &messages), NOW);
+    let summary = summary(&sent).unwrap();
+    let asked = "\nmessage 0 (desk):\n> Read table 0.\nmessage 4 (desk):\n> Read table 1.\n";
+    assert!(summary.contains(asked), "{summary}");
+}
+
 /// If the summary has no room for a line of each message, it says that it has the last ones.
 #[test]
 fn a_summary_without_room_for_all_lines_says_that_it_has_the_last() {

@@ -119,3 +119,37 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
         "{intent}"
     );
 }
+
+#[test]
+fn the_heading_of_a_request_names_its_speaker() {
+    let mut talk = Talk::default()
+        .user("Mend the build.")
+        .user("Only on the branch.")
+        .assistant("Done.");
+    talk.0[1].name = Some("lead".to_owned());
+    let summary = write(&talk.content(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    let request = "2. (message 1 of lead; answered)\n> Only on the branch.";
+    assert!(intent.ends_with(request), "{intent}");
+}
+
+#[test]
+fn a_program_in_the_place_of_the_user_waits_for_no_answer() {
+    let mut talk = Talk::default()
+        .user("Mend the build.")
+        .assistant("I look.")
+        .user("rye: 4");
+    let waits = |talk: &Talk| {
+        let summary = write(&talk.content(), 8192).unwrap();
+        let phase = section(&summary, "Current Progress").contains("the user waits for an answer");
+        let next = section(&summary, "Next Steps") == "1. Answer the last message of the user.";
+        assert_eq!(phase, next, "{summary}");
+        phase
+    };
+    assert!(waits(&talk));
+    // A speaker with the name of an agent is not a person.
+    for message in &mut talk.0[1..] {
+        message.name = Some("planner".to_owned());
+    }
+    assert!(!waits(&talk));
+}
