@@ -125,13 +125,18 @@ impl Gateway {
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {
             let url = config.upstream(provider);
-            let read = reqwest::Url::parse(url);
-            if !read.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-                let message = format!(
-                    "--upstream {provider}={url}: expected the URL of an API, such as https://api.example"
-                );
-                return Err(GatewayError::Setting(message));
-            }
+            let read = reqwest::Url::parse(url).ok();
+            let read =
+                read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            let expected = match read {
+                None => "the URL of an API, such as https://api.example",
+                Some(url) if url.query().is_some() || url.fragment().is_some() => {
+                    "a URL without `?` and `#`, because the paths of requests follow it"
+                }
+                Some(_) => continue,
+            };
+            let message = format!("--upstream {provider}={url}: expected {expected}");
+            return Err(GatewayError::Setting(message));
         }
         let key = config.key_file.as_ref().map(|file| {
             let read = std::fs::read(file);
