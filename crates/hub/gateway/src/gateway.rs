@@ -184,7 +184,7 @@ impl Gateway {
     /// that, the ledger has a row for each of these answers. The row of an answer that broke off is not `whole`.
     ///
     /// # Errors
-    /// When the socket fails.
+    /// None for now. A connection that cannot be accepted is told in the log.
     pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let Self {
             listener,
@@ -270,7 +270,12 @@ struct Asked {
 
 /// Reads the report on a thread that may wait for the disk.
 async fn read(app: Arc<App>, by: By) -> Result<Report, Response> {
-    let read = tokio::task::spawn_blocking(move || Report::of(&app.ledger, by)).await;
+    let read = tokio::task::spawn_blocking(move || {
+        // Requests need the connection of the gateway, and must not wait for a report.
+        let own = app.ledger.again();
+        Report::of(own.as_ref().unwrap_or(&app.ledger), by)
+    });
+    let read = read.await;
     let failed = |message: String| {
         answer::error(
             Provider::OpenAi,
@@ -336,4 +341,22 @@ async fn page(State(app): State<Arc<App>>) -> Response {
     headers.insert(header::CONTENT_SECURITY_POLICY, only);
     let page = format!(include_str!("page.html"), policy = policy, tables = tables);
     (headers, Html(page)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_does_not_wait_for_a_request() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let ledger = Ledger::open(folder.path().join("gateway.accp")).unwrap();
+        // A request has the connection of the gateway.
+        let held = ledger.connection();
+        let own = ledger.again().unwrap();
+        let report = Report::of(&own, By::Session).unwrap();
+        assert_eq!(report.all.requests, 0);
+        drop(held);
+        assert!(Ledger::in_memory().unwrap().again().is_none());
+    }
 }
