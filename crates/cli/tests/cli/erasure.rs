@@ -141,6 +141,48 @@ fn a_lost_registry_is_named_and_can_be_given() {
     }
 }
 
+/// Damage can part a value from its key, so that an erasure would not find the value. The command erases nothing then,
+/// and does not say that the data is gone.
+#[test]
+fn a_value_without_its_key_keeps_a_file_from_being_erased() {
+    let text = "Zitronenfalter ".repeat(40);
+    let chat = format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"ok"}}]}}"#
+    );
+    let folder = Folder::with(&[("chats.jsonl", &chat)]);
+    let import = "session import chats.jsonl -o chats.db";
+    folder.run(import, "").code_is(0);
+    for (name, damage, place) in [
+        (
+            "keyless.db",
+            "DELETE FROM cold",
+            "table `blob` keeps bytes under digest ",
+        ),
+        (
+            "keys.db",
+            "UPDATE cold SET side = 9",
+            "table `cold` has a row of side 9, which does not exist",
+        ),
+        (
+            "bytes.db",
+            "UPDATE blob SET side = 9",
+            "table `blob` has a row of side 9, which does not exist",
+        ),
+    ] {
+        fs::copy(folder.path("chats.db"), folder.path(name)).unwrap();
+        let conn = rusqlite::Connection::open(folder.path(name)).unwrap();
+        assert_eq!(conn.execute(damage, ()).unwrap(), 1);
+        drop(conn);
+        let run = folder.run(["session", "erase", name, "--from", "user"], "");
+        run.code_is(1).stderr_has(place);
+        assert_eq!(run.stdout, "");
+        let shown = folder.run(["session", "replay", "--frames", name], "");
+        shown.stdout_has("@user>");
+    }
+    let erase = "session erase chats.db --from user";
+    folder.run(erase, "").code_is(0).stdout_has("k101_1");
+}
+
 /// An erasure removes frames from hot state, so the next checkpoint does not list them. `verify` must not report this
 /// as a fault.
 #[test]

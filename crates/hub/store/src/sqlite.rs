@@ -412,6 +412,8 @@ impl SqliteStore {
         erase::overwrite(&self.conn, true).map_err(error)?;
         let mut freed = Freed::default();
         let transaction = begin(&mut self.conn).map_err(error)?;
+        // Such a row may have been one of these sides, and would keep what is to be erased.
+        verify::sides(&transaction).map_err(error)?;
         for &(id, erasure) in group {
             let one = erase::side(&transaction, id, erasure);
             let one = one.map_err(|fault| error(fault).in_side(id))?;

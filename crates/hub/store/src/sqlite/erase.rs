@@ -15,14 +15,16 @@ use crate::changes::{Conflict, State};
 use crate::conflict;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed};
-use crate::table::{Cell, integer, text};
+use crate::table::{Cell, integer, no_key, text};
 
-/// Erases texts and values of a side, inside a transaction.
+/// Erases texts and values of a side, inside a transaction. The caller has checked that no row is of a side that does
+/// not exist.
 pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {
     let mut freed = Freed::default();
     let Some(mut side) = Side::find(conn, id)? else {
         return Ok(freed);
     };
+    check_keys(conn, side.number)?;
     if let Some(snapshot) = &erasure.snapshot {
         side.row.cover(snapshot)?;
         save_snapshot(conn, side.number, snapshot)?;
@@ -83,6 +85,19 @@ pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
         return Err(Fault::Unscrubbed);
     }
     Ok(())
+}
+
+/// Checks that all bytes of a side have a key. Bytes without a key may be a value that is to be erased, and its key was
+/// lost.
+fn check_keys(conn: &Connection, side: i64) -> Result<(), Fault> {
+    let sql = "SELECT digest FROM blob WHERE side = ?1 AND digest NOT IN
+        (SELECT digest FROM cold WHERE side = ?1) LIMIT 1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let found: Option<Vec<u8>> = statement.query_row([side], |row| row.get(0)).optional()?;
+    match found {
+        Some(digest) => Err(no_key(&digest).into()),
+        None => Ok(()),
+    }
 }
 
 /// Returns how many bytes the text at a position has; 0 when it has none any more.
