@@ -8,9 +8,9 @@ use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_store::{Driver, SqliteStore};
 use accp_tokens::Bpe;
 
-use crate::cli::Folder;
 use crate::cli::hub::Running;
 use crate::cli::session::{bakery, fine};
+use crate::cli::{Folder, PROGRAM, finish};
 
 #[test]
 fn data_is_erased_and_the_file_verifies() {
@@ -247,6 +247,38 @@ fn an_erasure_that_was_cut_short_is_told_and_completed() {
     let (hub, _) = Running::hub("chats.db --log-level warn", folder.0.path());
     assert_eq!(hub.stop().0, Some(0));
     assert!(!is_told());
+}
+
+/// The limit for files can keep the file from being written anew. The command says then that the data has left the
+/// tables, and that its bytes are still in the file.
+#[cfg(unix)]
+#[test]
+fn an_erasure_that_cannot_write_the_file_anew_says_what_is_left() {
+    let folder = bakery();
+    let words: Vec<_> = (0..60_000).map(|number| format!("word{number}")).collect();
+    let text = words.join(" ");
+    let chat = format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"ok"}}]}}"#
+    );
+    fs::write(folder.path("long.jsonl"), chat).unwrap();
+    let import = "session import long.jsonl -o chats.db";
+    folder.run(import, "").code_is(0);
+    let erase = "session erase chats.db stock/1 --from user";
+    // The commit of the erasure stays below this limit, and a copy of the file is above it.
+    let limited = format!("ulimit -f 256; exec \"$0\" {erase}");
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(folder.path("."));
+    let run = finish(shell.args(["-c", &limited, PROGRAM]), b"");
+    run.code_is(2)
+        .stderr_has(
+            "chats.db: the data is erased from the tables, and its bytes are still in the file",
+        )
+        .stderr_has("then erase again");
+    let verify = "session verify chats.db";
+    let told = folder.run(verify, "");
+    told.code_is(1).stderr_has("an erasure is not complete");
+    folder.run(erase, "").code_is(0);
+    folder.run(verify, "").code_is(0);
 }
 
 /// Commands for stores do not make a missing file, and do not change a file that is not a store.

@@ -113,7 +113,10 @@ impl HubFile {
             store.is_at(first);
         }
         match store.complete_erasure() {
-            Ok(true) => tracing::info!("an erasure that was cut short is complete now"),
+            Ok(true) => tracing::info!(
+                "an erasure was cut short, and the file has no bytes of what was erased any more; if an erasure was \
+                 not answered, ask for it again"
+            ),
             Ok(false) => {}
             Err(error) => tracing::warn!(
                 "an erasure is not complete, so that the file still has bytes of what was erased: {error}"

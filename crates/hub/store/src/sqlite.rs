@@ -420,13 +420,7 @@ impl SqliteStore {
             freed.entries += one.entries;
             freed.bytes += one.bytes;
         }
-        // If this process ends between the commit and the end of `scrub`, the mark tells the next process that the
-        // erasure is due.
-        if let Some(file) = &self.open_file {
-            let marked = file.mark_erasure();
-            marked.map_err(|why| error(Fault::Unmade(why)))?;
-        }
-        transaction.commit().map_err(|fault| error(fault.into()))?;
+        erase::commit(transaction, self.open_file.as_ref()).map_err(error)?;
         self.scrub()?;
         Ok(freed)
     }

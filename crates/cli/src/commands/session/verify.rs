@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 /// The message for a file in which an erasure was started but not completed.
-const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, still has bytes of what was \
+const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, may still have bytes of what was \
                         erased: wait for a hub that is erasing, start a hub on the file, or say the same \
                         `accp session erase` again";
 
