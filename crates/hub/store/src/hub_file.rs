@@ -165,12 +165,16 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     Ok(lock)
 }
 
-/// Refuses a folder, and a store with hard links: hubs that open the store under two names would have two locks and
-/// two write-ahead logs.
+/// Refuses what is not a regular file, and a store with hard links: hubs that open the store under two names would have
+/// two locks and two write-ahead logs.
 fn check_links(store: &Path) -> Result<(), StoreError> {
-    if store.is_dir() {
-        let text =
-            "this is a folder: name the file of the sessions in it, which is made if there is none";
+    let found = std::fs::metadata(store);
+    if found.is_ok_and(|found| !found.is_file()) {
+        let text = if store.is_dir() {
+            "this is a folder: name the file of the sessions in it, which is made if there is none"
+        } else {
+            "this is not a regular file: name the file of the sessions, which is made if there is none"
+        };
         return Err(StoreError::new(StoreErrorKind::Io, text));
     }
     #[cfg(unix)]
