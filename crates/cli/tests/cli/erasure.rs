@@ -8,9 +8,9 @@ use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_store::{Driver, SqliteStore};
 use accp_tokens::Bpe;
 
+use crate::cli::Folder;
 use crate::cli::hub::Running;
 use crate::cli::session::{bakery, fine};
-use crate::cli::{Folder, PROGRAM, finish};
 
 #[test]
 fn data_is_erased_and_the_file_verifies() {
@@ -268,7 +268,7 @@ fn an_erasure_that_cannot_write_the_file_anew_says_what_is_left() {
     let limited = format!("ulimit -f 256; exec \"$0\" {erase}");
     let mut shell = std::process::Command::new("sh");
     shell.current_dir(folder.path("."));
-    let run = finish(shell.args(["-c", &limited, PROGRAM]), b"");
+    let run = crate::cli::finish(shell.args(["-c", &limited, crate::cli::PROGRAM]), b"");
     run.code_is(2)
         .stderr_has(
             "chats.db: the data is erased from the tables, and its bytes are still in the file",
