@@ -215,8 +215,8 @@ impl Refused {
     pub(crate) fn uncopied(why: &accp_store::StoreError) -> Self {
         tracing::error!(%why, "data is not erased");
         Self::busy(
-            "room on the disk of the hub for a copy of its file: nothing is erased, or blocks of the file may still \
-             hold it, until it is erased again; the hub's log says which",
+            "room on the disk for a copy of the store: nothing is erased, or blocks of the disk may still hold it, until \
+             it is erased again; the hub's log says which",
         )
     }
 
