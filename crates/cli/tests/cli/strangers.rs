@@ -437,3 +437,32 @@ fn a_log_that_stops_says_where_to_go_on() {
     rest.stdout_has("goal:tea");
     assert!(!rest.stdout.contains("Lunch?"), "{}", rest.stdout);
 }
+
+/// A health check that fails says what answers in the place of the hub.
+#[test]
+fn ready_tells_what_is_not_a_hub() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_url = format!("http://{}", silent.local_addr().unwrap());
+    let other = stranger(|stream, _| {
+        let answer = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(answer).unwrap();
+    });
+    let without_http = stranger(|stream, _| stream.write_all(b"SSH-2.0-x\r\n").unwrap());
+    for (url, seconds, told) in [
+        (
+            silent_url,
+            "1",
+            "no answer in the time of --timeout 1: see whether the hub still runs",
+        ),
+        (other, "30", "404 Not Found; a hub does not answer so"),
+        (
+            without_http,
+            "30",
+            "a hub that speaks TLS has https:// in --hub",
+        ),
+    ] {
+        run(["ready", "--hub", &url, "--timeout", seconds])
+            .code_is(1)
+            .stderr_has(told);
+    }
+}

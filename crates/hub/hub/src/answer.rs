@@ -211,6 +211,15 @@ impl Refused {
         )
     }
 
+    /// The disk has no room to erase data. The log of the hub says whether the data has left the tables.
+    pub(crate) fn uncopied(why: &accp_store::StoreError) -> Self {
+        tracing::error!(%why, "data is not erased");
+        Self::busy(
+            "room on the disk for a copy of the store: nothing is erased, or blocks of the disk may still hold it, until \
+             it is erased again; the hub's log says which",
+        )
+    }
+
     /// The store failed. The reason is for the log of the hub, and not for the caller.
     pub(crate) fn store(why: &impl Fails) -> Self {
         tracing::error!(%why, "a session cannot go on");
