@@ -1,6 +1,7 @@
 //! The layers of the hub. They authenticate and authorise each request before its route.
 
 mod pages;
+mod unread;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,19 +27,25 @@ use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
 use crate::{abort, forward, query, spans};
+use unread::BodyRead;
 
 /// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, everything that
 /// the request has opened ends, too.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let body = BodyRead::watch(&mut request);
+    body.tell(guarded(&app, request, next).await)
+}
+
+async fn guarded(app: &Shared, mut request: Request, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
         spans::record_outcome("denied");
         refused.response(&app.config.agent)
     };
-    if let Err(page) = pages::check(&app, request.headers()) {
+    if let Err(page) = pages::check(app, request.headers()) {
         return refused(page);
     }
-    let requester = match Authenticated::of(&app, request.headers()).await {
+    let requester = match Authenticated::of(app, request.headers()).await {
         Ok(requester) => requester,
         Err(denied) => return refused(denied),
     };
@@ -49,7 +56,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         denied = requester.clone().over() => return refused(denied.into()),
         response = next.run(request) => response,
     };
-    abort::abort_when_over(requester, &app, &connection.unwrap_or_default(), response)
+    abort::abort_when_over(requester, app, &connection.unwrap_or_default(), response)
 }
 
 /// Authorises a request for the session of the path, and forwards it if another hub runs the session.
