@@ -165,7 +165,10 @@ async fn admit(
     match entered {
         Ok(caller) => match app.sessions.elsewhere(session).await {
             // The hub that has the session counts the forwarded request, so this hub does not.
-            Ok(Some(_)) => follow(&app, &caller, request, next).await,
+            Ok(Some(_)) => match with_call(&app, &caller, request).await {
+                Ok(request) => follow(&app, &caller, request, next).await,
+                Err(refused) => denied(&app, &refused),
+            },
             Ok(None) => match taken(&app, &caller, &mounted, request).await {
                 Ok(request) => {
                     let call = request.extensions().get::<CallId>().cloned();
@@ -197,13 +200,7 @@ async fn taken(
         Body::empty()
     } else {
         app.check_able()?;
-        let frames = BodyFrames::value(
-            body,
-            app.config.limits.request,
-            &app.config.limits,
-            caller.body_quota(),
-        );
-        let body = frames.whole(Vec::new()).await?;
+        let body = whole(app, &caller, body).await?;
         // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
         call = CallId::read(&body);
@@ -223,6 +220,26 @@ async fn taken(
     }
     *request.extensions_mut() = extensions;
     Ok(request)
+}
+
+/// Reads the whole body of a request that another hub answers. If this hub ends first, it answers the call in the body.
+async fn with_call(app: &App, caller: &Authorized, request: Request) -> Result<Request, Refused> {
+    if is_safe(request.method()) {
+        return Ok(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    let body = whole(app, caller, body).await?;
+    if let Some(call) = CallId::read(&body) {
+        parts.extensions.insert(call);
+    }
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+/// Reads the whole body of a request for a service.
+async fn whole(app: &App, caller: &Authorized, body: Body) -> Result<Vec<u8>, Refused> {
+    let limits = &app.config.limits;
+    let frames = BodyFrames::value(body, limits.request, limits, caller.body_quota());
+    frames.whole(Vec::new()).await
 }
 
 /// Returns whether a method changes nothing (RFC 9110, section 9.2.1).
