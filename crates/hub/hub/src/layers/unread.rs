@@ -37,8 +37,8 @@ impl BodyRead {
     pub(super) fn tell(self, mut response: Response) -> Response {
         let status = response.status();
         let refuses = status.is_client_error() || status.is_server_error();
-        let was_read = |read: &Arc<AtomicBool>| read.load(Ordering::Acquire);
-        if refuses && !self.0.as_ref().is_none_or(was_read) {
+        let is_unread = |read: Arc<AtomicBool>| !read.load(Ordering::Acquire);
+        if refuses && self.0.is_some_and(is_unread) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }
