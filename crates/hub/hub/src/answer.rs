@@ -104,6 +104,14 @@ impl Refused {
         )
     }
 
+    /// The hub ends while a client waits for the answer to its call at another hub.
+    pub(crate) fn ending_in_a_call() -> Self {
+        Self::busy(
+            "an answer of the hub that runs the session, but this hub ends: what the call has sent stands, and an answer \
+             waits there",
+        )
+    }
+
     /// The address does not allow the method of the request.
     pub(crate) fn method() -> Self {
         let expected = "a method that the header `Allow` and /openapi.json name for this address";
