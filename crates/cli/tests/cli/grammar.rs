@@ -1,5 +1,7 @@
 //! Tests of `accp grammar export`.
 
+use std::time::{Duration, Instant};
+
 use crate::cli::{Folder, Run, Words, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
@@ -346,6 +348,22 @@ fn a_depth_that_does_not_do() {
     insta::assert_snapshot!(flat, @"2 error: the field `RP.lines` of type [LN] needs 2 levels of arrays and maps, the grammar has 1; take a depth of 2");
     let tree = REGISTRY.replace(r#""sure": "boolean""#, r#""sure": "[LN]""#);
     insta::assert_snapshot!(refused(&tree, "--format regex"), @"2 error: the field `RP.lines` of type [LN] needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
+    // A schema whose 120 fields all hold records of itself has 120^5 paths of five levels.
+    let fields = (0..120).map(|field| format!(r#""f{field}""#));
+    let fields: Vec<_> = fields.collect();
+    let types = fields.iter().map(|field| format!(r#"{field}: "WD""#));
+    let types: Vec<_> = types.collect();
+    let wide = format!(
+        r#"{{ "schemas": {{ "wide": {{ "code": "WD", "fields": [{}], "types": {{ {} }},
+            "frames": [{{ "intent": "req", "operation": "widen" }}] }} }} }}"#,
+        fields.join(", "),
+        types.join(", ")
+    );
+    let since = Instant::now();
+    let wide = refused(&wide, "--format regex --frame req:widen");
+    let (took, most) = (since.elapsed(), Duration::from_secs(20));
+    assert!(took < most, "{took:?}");
+    insta::assert_snapshot!(wide, @"2 error: the field `WD.f0` of type WD needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
     insta::assert_snapshot!(refused(REGISTRY, "--format regex --depth 5"), @"2 error: the regular expression would have 767990 bytes, but engines take at most 262144; take a lower depth, fewer frames, or another format");
     let beyond = refused(REGISTRY, "--format lark --depth 6");
     insta::assert_snapshot!(beyond, @r"
