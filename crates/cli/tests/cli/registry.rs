@@ -239,10 +239,54 @@ fn show_is_a_table_of_fields_and_frames() {
         status      stat  string  "ok"             How the call went.
         error_code  code  string                   The tool's own code for what went wrong.
 
-        frame      requires   envelope
-        req:tool   tool_name            Calls a tool.
-        done:tool  tool_name  cid       Returns the result; cid names the call.
+        frame      fields                requires   envelope
+        req:tool   tool_name, arguments  tool_name            Calls a tool.
+        done:tool  all                   tool_name  cid       Returns the result; cid names the call.
     "#);
+}
+
+/// A cure of `accp check` names this table where a record does not fit its variant.
+#[test]
+fn show_says_which_fields_a_variant_and_a_frame_have() {
+    let registry = r#"{ "schemas": {
+        "pay": { "code": "PM", "fields": ["kind", "amount", "iban"],
+            "types": { "amount": "decimal", "iban": "string" }, "union": "kind",
+            "variants": [
+                { "name": "card", "fields": ["amount"], "doc": "By card." },
+                { "name": "bank", "fields": ["amount"], "required": ["iban"] },
+                { "name": "cash" } ] },
+        "sale": { "code": "SA", "fields": ["id", "pay"], "types": { "id": "string", "pay": "PM" },
+            "required": ["id"], "frames": [
+                { "intent": "req", "operation": "sell", "required": ["pay"] },
+                { "intent": "done", "operation": "sell", "fields": ["id"], "envelope": ["cid"] },
+                { "intent": "cancel", "operation": "sell", "fields": [] } ] } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let run = folder.run("registry show ours.json", "");
+    run.code_is(0);
+    insta::assert_snapshot!(run.stdout, @r"
+    PM  pay, version 1
+
+        field   key     type                  default
+        kind    kind    enum(card,bank,cash)           required
+        amount  amount  decimal
+        iban    iban    string
+
+        variant  fields        requires
+        card     amount                  By card.
+        bank     amount, iban  iban
+        cash
+
+    SA  sale, version 1
+
+        field  key  type    default
+        id     id   string           required
+        pay    pay  PM
+
+        frame        fields  requires  envelope
+        req:sell     all     pay
+        done:sell    id                cid
+        cancel:sell  none
+    ");
 }
 
 #[test]
