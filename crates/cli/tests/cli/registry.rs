@@ -42,6 +42,33 @@ fn lint_shows_every_mistake_with_place_and_cure() {
     ");
 }
 
+#[test]
+fn registries_that_do_not_fit_together_are_told_with_the_place() {
+    let folder = Folder::with(&[
+        (
+            "a.json",
+            r#"{ "schemas": { "a": { "code": "A", "fields": [] } } }"#,
+        ),
+        (
+            "b.json",
+            "{ \"schemas\": {\n  \"b\": { \"code\": \"A\", \"fields\": [] } } }",
+        ),
+    ]);
+    let run = folder.run("registry lint a.json b.json", "");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stdout, @r"
+    b.json:2:10 at /schemas/b/code: the code `A` already stands for the schema `a`
+        give one of the two another code
+    ");
+    let run = folder.run("check --registry a.json --registry b.json", "@a>req:x{}\n");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: b.json does not fit the registries before it
+    b.json:2:10 at /schemas/b/code: the code `A` already stands for the schema `a`
+        give one of the two another code
+    ");
+}
+
 /// For a registry that is not UTF-8, every command that reads a registry names the byte and the cure.
 #[test]
 fn many_mistakes_in_one_line_are_told_in_time() {
