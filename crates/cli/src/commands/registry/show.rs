@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::registries::{codes, load_valid, unknown};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::Output;
+use accp_console::output::{Output, on_one_line};
 use accp_console::table::Table;
 
 /// Show the schemas of a registry: fields, keys, types, defaults, variants and frames
@@ -101,7 +101,7 @@ impl fmt::Display for Shown<'_> {
         } = self.0;
         write!(f, "{code}  {name}, version {version}")?;
         if let Some(doc) = doc {
-            write!(f, "\n    {doc}")?;
+            write!(f, "\n    {}", on_one_line(doc))?;
         }
         let heading = ["field", "key", "type", "default", "", ""];
         let mut table = Table::headed(heading).indented(4);
