@@ -26,7 +26,8 @@
 //! Every text of the grammar is a frame that a decoder with this registry accepts. Every frame that
 //! an encoder writes with the fields of its schema is a text of the grammar. The order is that of
 //! the encoder: the fields in the order of the schema, the fields of a nested record ascending by
-//! key, `schema` last. Any value may be a
+//! key, `schema` last. The tag of a union may also stand before the other fields of its record, so that a model can
+//! begin with the variant that it means. Any value may be a
 //! reference, and any value but that of a required field may be `~`, as in any frame.
 //!
 //! No such grammar can express three things, so a decoder still has to check them:
@@ -119,7 +120,8 @@ impl<'r> Export<'r> {
     ///
     /// - A map without a declared type is always written as a map, even if a view would write it as a record of a
     ///   schema.
-    /// - A record is written under its declared schema, and each row of a table has all columns.
+    /// - A record is written under its declared schema, and each row of a table has all columns. A record of a union
+    ///   may have its tag first, and then its fields in the order of the schema, as the primer names them.
     /// - A text whose first letter is of a rare script is in quotes.
     ///
     /// # Errors

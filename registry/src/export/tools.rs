@@ -170,7 +170,7 @@ impl Draft<'_> {
         let mut objects = Vec::new();
         for record in &records {
             let mut entries = Vec::new();
-            for param in &record.params {
+            for param in record.tag_first() {
                 entries.push(match record.constant(param.field) {
                     Some(name) => {
                         self.properties += 1;

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+
 use crate::cli::{Folder, Run, Words, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
@@ -371,6 +373,46 @@ fn a_depth_that_does_not_do() {
 
     For more information, try '--help'.
     ");
+}
+
+/// A model chooses a variant first. If only `cash` could begin with `kind`, a constrained model that means `card` would
+/// write `cash`.
+#[test]
+fn the_tag_of_a_union_may_come_first() {
+    let registry = r#"{ "schemas": {
+        "payment": { "code": "PM", "fields": ["amount", "kind", "iban"],
+            "types": { "amount": "decimal", "iban": "string" }, "union": "kind",
+            "variants": [{ "name": "card", "fields": ["amount"], "required": ["iban"] }, { "name": "cash" }] },
+        "paying": { "code": "PY", "fields": ["pay"], "types": { "pay": "PM" }, "required": ["pay"],
+            "frames": [{ "intent": "req", "operation": "pay" }] }
+    } }"#;
+    let text = |args: &str| export(registry, (args, "--frame req:pay")).stdout;
+
+    let gbnf = text("--format gbnf");
+    let written = r#""{" ("amount:" decimal-value ",")? "iban:" given-string "," "kind:card" "}""#;
+    let led = r#""{" "kind:card" ("," "amount:" decimal-value)? "," "iban:" given-string "}""#;
+    let cash = r#""{" "kind:cash" "}""#;
+    let all = format!("{written} | {led} | {cash}");
+    assert!(gbnf.contains(&all), "{gbnf}");
+
+    // A primer names the tag and then the fields in the order of the schema.
+    let view = text("--form view --format lark");
+    let led = r#""{" "kind:" "card" ("," "amount:" value_decimal_0)? "," "iban:" given_value_string_0 "}""#;
+    assert!(view.contains(led), "{view}");
+
+    // Constrained decoders write the keys of JSON in the order of the schema.
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let tools = folder.run("generate ours.json --tools anthropic", "");
+    let tools: Json = serde_json::from_str(&tools.stdout).unwrap();
+    let schema: Json = serde_json::from_str(&text("--format json-schema")).unwrap();
+    for options in [
+        &tools[0]["input_schema"]["properties"]["pay"]["anyOf"],
+        &schema["$defs"]["record_PM_5_given"]["anyOf"],
+    ] {
+        let properties = options[0]["properties"].as_object().unwrap();
+        let keys: Vec<_> = properties.keys().collect();
+        assert_eq!(keys, ["kind", "amount", "iban"]);
+    }
 }
 
 #[test]
