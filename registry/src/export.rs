@@ -152,7 +152,8 @@ impl<'r> Export<'r> {
     ///
     /// The schema allows integers only up to 1,023 below the largest 64-bit integer, which is the last float that all
     /// engines accept as a bound. For a JSON Schema, `-0` is an integer and `1e999` is a number. Readers of JSON read
-    /// `-0` as a float, and refuse `1e999`.
+    /// `-0` as a float, and refuse `1e999`. In a frame, a map with a key such as `first name` takes two more levels, so
+    /// the schema allows such maps where they nest too deep for a frame.
     ///
     /// # Errors
     /// As [`Export::grammar`].

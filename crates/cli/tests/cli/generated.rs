@@ -318,6 +318,23 @@ fn tools_of_a_deep_registry_keep_to_what_providers_take() {
 }
 
 #[test]
+fn a_tool_whose_name_is_too_long_is_told_with_its_place() {
+    let operation = "o".repeat(65);
+    let registry = format!(
+        r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["x"], "frames": [
+  {{ "intent": "req", "operation": "{operation}" }}] }} }} }}"#
+    );
+    let folder = Folder::with(&[("long.json", &registry)]);
+    let run = folder.run("generate long.json --tools openai", "");
+    run.code_is(1);
+    let expected = format!(
+        "error: long.json:2:22 at /schemas/a/frames/0/operation: req:{operation} of schema A would be the tool \
+         `{operation}`, but the name of a tool has at most 64 characters; shorten the operation or the code\n"
+    );
+    assert_eq!(run.stderr, expected);
+}
+
+#[test]
 fn generate_writes_the_tools_of_a_model() {
     let folder = Folder::with(&[("registry.json", REGISTRY)]);
     let run = folder.run("generate registry.json --tools anthropic --all-frames", "");
