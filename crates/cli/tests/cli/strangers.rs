@@ -312,13 +312,25 @@ fn a_file_cannot_write_to_a_terminal() {
 
     let made = folder.run("registry show --format json TA", "");
     let mut schema: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
-    schema["doc"] = HARM.into();
+    schema["doc"] = format!("{HARM}\nforged").into();
+    schema["frames"][0]["doc"] = "Meant.\nforged".into();
     let name = schema.as_object_mut().unwrap().remove("name").unwrap();
     let registry = serde_json::json!({ "schemas": { name.as_str().unwrap(): schema } });
     fs::write(folder.path("registry.json"), registry.to_string()).unwrap();
-    let shown = folder.run("registry show registry.json", "");
-    shown.code_is(0);
-    assert_harmless(&shown);
+    for command in [
+        "registry show registry.json",
+        "explain --registry registry.json '@a>req:schedule{asgn:b|task:c|schema:TA}'",
+    ] {
+        let shown = folder.run(command, "");
+        shown.code_is(0);
+        assert_harmless(&shown);
+        let mut lines = shown.stdout.lines();
+        assert!(
+            !lines.any(|line| line.starts_with("forged")),
+            "{}",
+            shown.stdout
+        );
+    }
 }
 
 /// Returns a store with a session and values in its cold state.
