@@ -23,9 +23,12 @@ use accp_tokens::Bpe;
 use clap::Parser;
 use serde_json::Value as Json;
 
+/// A conversation, its title, and the lists of it that are shown.
+type Shown = (&'static str, &'static str, &'static [(&'static str, usize)]);
+
 /// The conversations whose lists are shown, with their titles. Each list has its policy and its turn: the index of the
 /// message that answers the list.
-const SHOWN: [(&str, &str, &[(&str, usize)]); 4] = [
+const SHOWN: [Shown; 4] = [
     (
         "ferry/1",
         "A coding agent with bash",
@@ -51,7 +54,7 @@ const SHOWN: [(&str, &str, &[(&str, usize)]); 4] = [
 const INTRODUCTION: &str = "\
 # Ten lists as they are sent
 
-What a model gets late in four conversations that were recorded for this project ([days.jsonl](../examples/days.jsonl),
+What a model gets late in four conversations that belong to this project ([days.jsonl](../examples/days.jsonl),
 [chat.jsonl](../examples/chat.jsonl)). Nothing tells the model what the marks in a list mean, so nothing tells it here.
 Who reads a list has to be able to say for each mark, each summary and each reference to a file:
 

@@ -257,14 +257,14 @@ async fn a_session_outlives_the_longest_wait() {
         };
         request.body(call.to_string()).send()
     };
-    let begin = json!({
+    let params = json!({
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": { "name": "test", "version": "0" },
     });
-    let began = post(None, "initialize", begin).await.unwrap();
-    let session = began.headers()["mcp-session-id"].clone();
+    let opened = post(None, "initialize", params).await.unwrap();
+    let session = opened.headers()["mcp-session-id"].clone();
     let session = session.to_str().unwrap();
-    began.text().await.unwrap();
+    opened.text().await.unwrap();
     for minutes in [6, 29] {
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(60 * minutes)).await;

@@ -46,8 +46,8 @@ async fn compare(near: DuplexStream, refused: impl IntoIterator<Item = Refused>)
             "clientInfo": { "name": "test", "version": "0" },
         },
     });
-    let began = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let both = format!("{begin}\n{began}\n");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let both = format!("{begin}\n{ready}\n");
     write.write_all(both.as_bytes()).await.unwrap();
     lines.next_line().await.unwrap().unwrap();
     for (method, params, code, says) in refused {

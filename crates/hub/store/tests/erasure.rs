@@ -200,8 +200,8 @@ fn an_erasure_that_a_full_disk_refuses_leaves_no_mark() {
     let mut store = SqliteStore::open(&path).unwrap();
     let filler = disk.fill();
     // The mark has room, and the commit has none.
-    let filled = fs::metadata(&filler).unwrap().len() as usize;
-    fs::write(&filler, vec![7; filled - (24 << 10)]).unwrap();
+    let size = fs::metadata(&filler).unwrap().len() as usize;
+    fs::write(&filler, vec![7; size - (24 << 10)]).unwrap();
     let error = store.erase(&[(&launch(), &all())]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
     assert!(!store.erasure_is_due());
@@ -225,8 +225,8 @@ fn an_erasure_without_room_for_a_copy_says_what_is_left() {
     drop(store);
     let mut store = SqliteStore::open(&path).unwrap();
     let filler = disk.fill();
-    let filled = fs::metadata(&filler).unwrap().len() as usize;
-    fs::write(&filler, vec![7; filled - (160 << 10)]).unwrap();
+    let size = fs::metadata(&filler).unwrap().len() as usize;
+    fs::write(&filler, vec![7; size - (160 << 10)]).unwrap();
     let first = Erasure {
         positions: [4].into(),
         ..all()

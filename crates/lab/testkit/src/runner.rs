@@ -162,11 +162,11 @@ impl<S: Store, L: Link> Runner<S, L> {
 fn again<T>(mut call: impl AsyncFnMut() -> T) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
-    let mut wakes = 1_u32;
+    let mut times = 1_u32;
     loop {
-        wakes = wakes.saturating_mul(2);
+        times = times.saturating_mul(2);
         let mut call = pin!(call());
-        for _ in 0..wakes {
+        for _ in 0..times {
             if let Poll::Ready(done) = call.as_mut().poll(&mut context) {
                 return done;
             }
