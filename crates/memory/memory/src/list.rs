@@ -61,16 +61,8 @@ impl MessageList {
     /// # Errors
     /// `not-a-list`, with the place.
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
-        let (json, lone) = read_json(text.as_bytes()).map_err(|error| {
-            let text = if error.is_data() {
-                // The JSON is valid, but breaks a rule of the reader, such as a repeated member.
-                // The error names the cure.
-                error.to_string()
-            } else {
-                format!("expected JSON: {error}; {CURE}")
-            };
-            Finding::of_list(Code::NotAList, text)
-        })?;
+        let (json, lone) = read_json(text.as_bytes())
+            .map_err(|error| Finding::of_list(Code::NotAList, refused(&error)))?;
         let form = match form {
             Some(form) => form,
             None => recognised(&json)?,
@@ -258,6 +250,21 @@ fn without(json: &Json, keys: &[&str]) -> Json {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),
     )
+}
+
+/// Says why a text cannot be read, with the cure.
+fn refused(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if error.is_data() {
+        // The JSON is valid, but breaks a rule of the reader, such as a repeated member. The error names the cure.
+        text
+    } else if text.starts_with("number out of range") {
+        format!("{text}; a number may be up to 1.8e308: write a smaller number, or a text")
+    } else if text.starts_with("recursion limit") {
+        format!("{text}; JSON is read to a depth of 127: write what is deeper as a text")
+    } else {
+        format!("expected JSON: {text}; {CURE}")
+    }
 }
 
 /// Returns the fault of a document that is not a conversation.
