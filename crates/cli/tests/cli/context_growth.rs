@@ -246,3 +246,26 @@ fn what_only_the_provider_can_read_stays_in_the_list() {
         assert_eq!(fresh.json().remove(0)[0], compaction);
     }
 }
+
+/// Some programs write all characters beyond ASCII as escapes. A model does not see them.
+#[test]
+fn a_character_counts_the_same_with_and_without_an_escape() {
+    let folder = Folder::with(&[]);
+    let text = "東京は大きい町です。".repeat(40);
+    let messages = json!([{ "role": "user", "content": text }]);
+    let request = json!({ "system": text, "messages": messages });
+    for plain in [messages.to_string(), request.to_string()] {
+        let escaped = plain.chars().map(|c| match c {
+            c if c.is_ascii() => c.to_string(),
+            c => format!("\\u{:04x}", u32::from(c)),
+        });
+        let escaped: String = escaped.collect();
+        let [plain, escaped] = [plain, escaped].map(|list| {
+            let run = folder.run("context check --messages anthropic --window 10", list);
+            run.code_is(1);
+            run.stderr
+        });
+        assert!(plain.contains("over-window: the list has "), "{plain}");
+        assert_eq!(plain, escaped);
+    }
+}

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::message::ListMessage;
-use crate::raw::{Pointer, compact};
+use crate::raw::{Pointer, compact, unescaped};
 
 /// The cure for a document that is not a list.
 const CURE: &str = "give a JSON array of messages, or a request that has one";
@@ -100,7 +100,7 @@ impl MessageList {
             let place = Pointer::of([(*key).into()]);
             let value = json.get(*key).filter(|value| !value.is_null());
             let range = value.and_then(|_| place.range(text))?;
-            Some(format!("{}\n", compact(&text[range])))
+            Some(format!("{}\n", unescaped(&compact(&text[range]))))
         };
         let body = is_body.then(|| Body {
             lone: lone_beside(&lone, place.key().unwrap_or_default()),
