@@ -269,3 +269,38 @@ fn a_character_counts_the_same_with_and_without_an_escape() {
         assert_eq!(plain, escaped);
     }
 }
+
+#[test]
+fn the_reason_of_a_person_who_lets_no_tool_run_stays() {
+    let mut messages = Vec::new();
+    for number in 0..16 {
+        let done = format!(
+            "Gate {number} is open. {}",
+            "All is well there. ".repeat(60)
+        );
+        messages.push(json!({ "role": "user", "content": format!("Find gate {number}.") }));
+        messages.push(json!({ "role": "assistant", "content": done.trim_end() }));
+        for (id, answer) in [("no", json!(false)), ("yes", json!(true))] {
+            let id = format!("mcpr_{id}{number}");
+            messages.push(
+                json!({ "type": "mcp_approval_request", "id": id, "server_label": "files",
+                "name": "delete", "arguments": "{}" }),
+            );
+            let mut response = json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": answer });
+            if answer == false {
+                response["reason"] = format!("Keep the photos of shelf {number}.").into();
+            }
+            messages.push(response);
+        }
+    }
+    let folder = Folder::with(&[]);
+    let command = "context compress --session trip --messages responses --window 5000";
+    let run = folder.run(command, Json::from(messages).to_string());
+    run.code_is(0);
+    run.stderr_has("TIER_3: ");
+    for number in 0..16 {
+        run.stdout_has(&format!("Keep the photos of shelf {number}."));
+    }
+    // That a tool may run is no wish.
+    assert!(!run.stdout.contains("mcpr_yes0"), "{}", run.stdout);
+}
