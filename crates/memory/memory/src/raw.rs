@@ -187,8 +187,8 @@ pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a JSON text in which characters stand as themselves where JSON allows that: `ü` in the place of `\u00fc`, and
-/// `/` in the place of `\/`. A model reads characters, and only some writers of JSON escape them.
+/// Returns a JSON text in which characters stand as themselves where JSON allows that: `ü` in the place of `\u00fc`,
+/// and `/` in the place of `\/`. A model reads characters, and only some writers of JSON escape them.
 pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     let mut out = None::<String>;
     let (mut from, mut at) = (0, 0);
@@ -215,8 +215,8 @@ pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the character of the escape at the beginning of a text, and the length of the escape. `None` for what only an
-/// escape can write: a quote, a backslash, a control character, or a lone surrogate.
+/// Returns the character of the escape at the beginning of a text, and the length of the escape. `None` for what only
+/// an escape can write: a quote, a backslash, a control character, or a lone surrogate.
 fn character(text: &str) -> Option<(char, usize)> {
     if text.starts_with("\\/") {
         return Some(('/', 2));
