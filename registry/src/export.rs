@@ -26,7 +26,8 @@
 //! Every text of the grammar is a frame that a decoder with this registry accepts. Every frame that
 //! an encoder writes with the fields of its schema is a text of the grammar. The order is that of
 //! the encoder: the fields in the order of the schema, the fields of a nested record ascending by
-//! key, `schema` last. Any value may be a
+//! key, `schema` last. The tag of a union may also stand before the other fields of its record, so that a model can
+//! begin with the variant that it means. Any value may be a
 //! reference, and any value but that of a required field may be `~`, as in any frame.
 //!
 //! No such grammar can express three things, so a decoder still has to check them:
@@ -51,6 +52,7 @@ mod tokens;
 mod tools;
 mod view;
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -118,7 +120,8 @@ impl<'r> Export<'r> {
     ///
     /// - A map without a declared type is always written as a map, even if a view would write it as a record of a
     ///   schema.
-    /// - A record is written under its declared schema, and each row of a table has all columns.
+    /// - A record is written under its declared schema, and each row of a table has all columns. A record of a union
+    ///   may have its tag first, and then its fields in the order of the schema, as the primer names them.
     /// - A text whose first letter is of a rare script is in quotes.
     ///
     /// # Errors
@@ -149,7 +152,8 @@ impl<'r> Export<'r> {
     ///
     /// The schema allows integers only up to 1,023 below the largest 64-bit integer, which is the last float that all
     /// engines accept as a bound. For a JSON Schema, `-0` is an integer and `1e999` is a number. Readers of JSON read
-    /// `-0` as a float, and refuse `1e999`.
+    /// `-0` as a float, and refuse `1e999`. In a frame, a map with a key such as `first name` takes two more levels, so
+    /// the schema allows such maps where they nest too deep for a frame.
     ///
     /// # Errors
     /// As [`Export::grammar`].
@@ -163,8 +167,10 @@ impl<'r> Export<'r> {
     ///
     /// The schema of the arguments keeps to what the strict modes of the providers accept: one flat object, no other
     /// property, every property required, and null where an argument may be left out. Such a mode cannot describe
-    /// maps, `any`, or schemas that contain themselves, so their values are JSON in a string. The schema does not
-    /// describe the allowed characters and lengths of texts. They are checked when the arguments are read.
+    /// maps, `any`, or schemas that contain themselves, so their values are JSON in a string. It takes at most 10
+    /// levels and 5,000 properties. Where a schema would have more, the innermost lists and records are JSON in a
+    /// string as well. The schema does not describe the allowed characters and lengths of texts. They are checked when
+    /// the arguments are read.
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -212,9 +218,11 @@ impl<'r> Export<'r> {
         if depth >= Self::DEPTH {
             return Ok(());
         }
+        let mut known = BTreeMap::new();
         for frame in &self.frames {
             for param in &frame.params {
-                let levels = levels(self.registry, &param.field.ty, Self::DEPTH + 1);
+                let ty = &param.field.ty;
+                let levels = levels(self.registry, ty, Self::DEPTH + 1, &mut known);
                 if levels > depth {
                     return Err(ExportError::TooDeep {
                         field: format!("{}.{}", frame.code, param.field.name),
@@ -229,20 +237,29 @@ impl<'r> Export<'r> {
     }
 }
 
-/// Returns the levels of arrays and maps that a declared type needs, counted up to `most`.
-fn levels(registry: &Registry, ty: &Type, most: u32) -> u32 {
-    if most == 0 {
+/// Returns the levels of arrays and maps that a declared type needs, counted up to `most`. `known` holds the levels of
+/// schemas, by code and `most`, so that each schema is counted once for each `most`.
+fn levels<'r>(
+    registry: &'r Registry,
+    ty: &'r Type,
+    most: u32,
+    known: &mut BTreeMap<(&'r str, u32), u32>,
+) -> u32 {
+    let Some(inner) = most.checked_sub(1) else {
         return 0;
-    }
+    };
     match ty {
-        Type::List(item) | Type::Map(item) => 1 + levels(registry, item, most - 1),
+        Type::List(item) | Type::Map(item) => 1 + levels(registry, item, inner, known),
         Type::Schema(code) => {
+            if let Some(levels) = known.get(&(code.as_str(), most)) {
+                return *levels;
+            }
             let fields = registry.schema(code).map(|schema| schema.fields.iter());
-            let levels = fields
-                .into_iter()
-                .flatten()
-                .map(|field| levels(registry, &field.ty, most - 1));
-            1 + levels.max().unwrap_or(0)
+            let fields = fields.into_iter().flatten();
+            let deepest = fields.map(|field| levels(registry, &field.ty, inner, known));
+            let levels = 1 + deepest.max().unwrap_or(0);
+            known.insert((code.as_str(), most), levels);
+            levels
         }
         _ => 0,
     }

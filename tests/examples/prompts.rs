@@ -5,8 +5,8 @@
 //! page, unchanged. With `--check` the program only compares the page with what it would write.
 //! Exit code 1: the page is not what the program would write, or a file is at fault; 2: misuse.
 
-use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use accp_memory::policy::{Opening, Segment};
 use accp_recordings::conversations;
 use accp_runtime::view::View;
 use accp_runtime::{Registry, TokenCounter as _};
+use accp_tests::page::{self, fence, thousands};
 use accp_tests::program::Result;
 use accp_tokens::Bpe;
 use clap::Parser;
@@ -80,17 +81,7 @@ fn make(recorded: &str, page: &str, checks: bool) -> Result<()> {
     let transcripts = read(recorded).map_err(|fault| format!("{recorded}: {fault}"))?;
     let text = written(&command, recorded, transcripts.as_slice())
         .map_err(|fault| format!("{recorded}: {fault}"))?;
-    let old = match fs::read_to_string(page) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        old => old.map_err(|error| format!("{page}: {error}"))?,
-    };
-    if old == text {
-        return Ok(());
-    }
-    if checks {
-        return Err(format!("{page} is not what its command writes; run `{command}`").into());
-    }
-    fs::write(page, text).map_err(|error| format!("{page}: {error}").into())
+    page::write(page, &text, &command, checks)
 }
 
 fn read(path: &str) -> Result<Transcripts> {
@@ -260,19 +251,5 @@ impl Shown {
             thousands(base.all),
             thousands(base.cached),
         )
-    }
-}
-
-/// Returns a code fence that does not occur in the text.
-fn fence(text: &str) -> String {
-    let runs = text.split(|character| character != '`').map(str::len);
-    "`".repeat(runs.max().unwrap_or_default().max(2) + 1)
-}
-
-/// Returns a number with commas: `12,345`.
-fn thousands(number: usize) -> String {
-    match number {
-        0..1000 => number.to_string(),
-        _ => format!("{},{:03}", thousands(number / 1000), number % 1000),
     }
 }

@@ -4,6 +4,7 @@ pub mod hub;
 pub mod judges;
 pub mod machine;
 pub mod messages;
+pub mod page;
 pub mod program;
 
 /// The examples of the book, compiled and run.

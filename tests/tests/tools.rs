@@ -108,6 +108,69 @@ fn strict_modes_accept_every_tool() {
     }
 }
 
+/// Returns a registry with a chain of schemas. Each schema has `width` fields, which hold records of the next one.
+fn chain(length: usize, width: usize) -> Registry {
+    let schemas = (0..length).map(|at| {
+        let fields: Vec<String> = (0..width).map(|field| format!("f{field}")).collect();
+        let ty = match at + 1 {
+            next if next < length => format!("K{next}"),
+            _ => String::from("integer"),
+        };
+        let types: JsonMap<String, Json> = fields
+            .iter()
+            .map(|field| (field.clone(), json!(ty)))
+            .collect();
+        let mut schema = json!({ "code": format!("K{at}"), "fields": fields, "types": types });
+        if at == 0 {
+            schema["frames"] = json!([{ "intent": "req", "operation": "go" }]);
+        }
+        (format!("s{at}"), schema)
+    });
+    let schemas: JsonMap<String, Json> = schemas.collect();
+    Registry::from_json(&json!({ "schemas": schemas }).to_string()).unwrap()
+}
+
+fn properties(schema: &Json) -> usize {
+    match schema {
+        Json::Object(object) => {
+            let own = object.get("properties").and_then(Json::as_object);
+            own.map_or(0, JsonMap::len) + object.values().map(properties).sum::<usize>()
+        }
+        Json::Array(items) => items.iter().map(properties).sum(),
+        _ => 0,
+    }
+}
+
+/// Strict modes take 10 levels and 5,000 properties. The records beyond them are JSON in a string.
+#[test]
+fn deep_and_wide_records_end_in_json_in_a_string() {
+    // The first chain is too deep, and the second has four times as many properties with each level.
+    for registry in [chain(14, 2), chain(7, 4)] {
+        for form in FORMS {
+            let definitions = definitions(&registry, form);
+            let (_, schema) = parts(&definitions[0]);
+            is_strict(schema, 0);
+            assert!(properties(schema) <= 5000, "{form:?}");
+            let text = schema.to_string();
+            assert!(text.contains("JSON in a string."), "{form:?}");
+        }
+    }
+    let registry = chain(3, 2);
+    let definitions = definitions(&registry, ToolForm::Mcp);
+    let (_, schema) = parts(&definitions[0]);
+    assert_eq!(properties(schema), 2 + 4 + 8);
+
+    // A reader takes the string for the record.
+    let agent = AgentId::new("a").unwrap();
+    let call = |f0: Json| {
+        let arguments = json!({ "f0": f0, "f1": null });
+        let message = DynamicFrame::from_tool_call(&registry, &agent, "go", &arguments);
+        message.unwrap().to_json()
+    };
+    let record = json!({ "f0": { "f1": 7 } });
+    assert_eq!(call(json!(record.to_string())), call(record));
+}
+
 /// A definition costs little more than one that a person writes.
 #[test]
 fn a_definition_costs_what_one_by_hand_does() {

@@ -22,7 +22,7 @@ use crate::value::{Decimal, Number, Value, push_display};
 use crate::writer::{EncodeValue, Writer};
 
 pub(crate) use containers::{
-    Pair, PairKind, decode_entries, decode_list, encode_entries, encode_items,
+    Pair, PairKind, at_pairs, decode_entries, decode_list, encode_entries, encode_items,
 };
 pub(crate) use formatted::{unfit, write as write_formatted};
 

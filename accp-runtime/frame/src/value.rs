@@ -434,15 +434,6 @@ fn is_pairs(items: &[Value<'_>]) -> bool {
     !items.is_empty() && items.iter().all(is_pair)
 }
 
-/// Returns whether a map is in the pairs form: `[[k,v],..]` with texts as keys, and nothing after
-/// it. The reader has just read the key `_` of this map.
-pub(crate) fn at_pairs(r: &Reader<'_>) -> bool {
-    let mut ahead = r.clone();
-    r.options().marks
-        && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if is_pairs(&items))
-        && ahead.peek() == Some(b'}')
-}
-
 /// Returns whether the value of the param `_` holds extra params: pairs whose keys do not fit the
 /// grammar. A key that fits has its own param, because one message has one spelling.
 pub fn are_others(items: &[Value<'_>]) -> bool {

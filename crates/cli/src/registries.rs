@@ -7,7 +7,7 @@ use crate::debug;
 use accp_console::outcome::Failure;
 
 pub(crate) use accp_console::registries::{
-    check_readable, load, load_valid, merged, note_replaced,
+    check_readable, load, load_valid, merged, note_replaced, placed,
 };
 
 /// The option `--registry`. `--debug` puts frames into words by these registries, too.

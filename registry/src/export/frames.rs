@@ -35,11 +35,34 @@ pub(super) struct Record<'r> {
     pub(super) params: Vec<Param<'r>>,
 }
 
-impl Record<'_> {
+impl<'r> Record<'r> {
     /// Returns the value of a field that can have no other value: the tag, whose value is the name of the variant.
     pub(super) fn constant(&self, field: &Field) -> Option<&str> {
         let (tag, name) = self.variant?;
         (tag.name == field.name).then_some(name)
+    }
+
+    /// Returns the fields with the tag before all others. A model chooses a variant before it writes its fields, and a
+    /// constrained model that cannot begin with the tag would be led to a variant without other fields.
+    pub(super) fn tag_first(&self) -> Vec<Param<'r>> {
+        let mut params = self.params.clone();
+        params.sort_by_key(|param| self.constant(param.field).is_none());
+        params
+    }
+
+    /// Returns the orders in which a grammar has the fields: that of the record, and `led` if this is another one.
+    pub(super) fn orders(&self, led: Vec<Param<'r>>) -> Vec<Vec<Param<'r>>> {
+        let mut orders = Vec::from([self.params.clone()]);
+        let names = |params: &[Param<'r>]| -> Vec<&'r str> {
+            params
+                .iter()
+                .map(|param| param.field.name.as_str())
+                .collect()
+        };
+        if names(&led) != names(&self.params) {
+            orders.push(led);
+        }
+        orders
     }
 }
 

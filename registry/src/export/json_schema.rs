@@ -228,7 +228,9 @@ impl Builder<'_> {
             (Type::Schema(code), Some(inner)) => {
                 let records = self.registry.schema(code).map(written).unwrap_or_default();
                 let options = records.iter().map(|record| {
-                    let entries = record.params.iter().map(|param| {
+                    // Constrained decoders write the keys in the order of the schema.
+                    let params = record.tag_first();
+                    let entries = params.iter().map(|param| {
                         let value = match record.constant(param.field) {
                             Some(name) => constant(name),
                             None => self.value(&param.field.ty, inner, !param.must),

@@ -227,13 +227,14 @@ impl Text<'_> {
         sequence([literal("{"), optional(choice(options)), literal("}")])
     }
 
-    /// Returns a map of the fields of a schema, or of a variant of a union.
+    /// Returns a map of the fields of a schema, or of a variant of a union. The tag of a union stands where a writer
+    /// puts it, or first.
     fn record(&mut self, code: &str, depth: u32) -> Expr {
         let records = self.registry.schema(code).map(written).unwrap_or_default();
-        let options: Vec<Expr> = records
-            .iter()
-            .map(|record| {
-                let entries = record.params.iter();
+        let mut options = Vec::new();
+        for record in &records {
+            for params in record.orders(record.tag_first()) {
+                let entries = params.iter();
                 let entries = entries.map(|param| match record.constant(param.field) {
                     Some(name) => {
                         let mut text = self.key(&param.field.short);
@@ -245,9 +246,9 @@ impl Text<'_> {
                 let entries = entries.collect();
                 let entries = separated(entries, ",");
                 let all = [Some(literal("{")), entries, Some(literal("}"))];
-                sequence(all.into_iter().flatten())
-            })
-            .collect();
+                options.push(sequence(all.into_iter().flatten()));
+            }
+        }
         choice(options)
     }
 }

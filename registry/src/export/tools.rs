@@ -13,6 +13,12 @@ use crate::model::{Field, Registry};
 use crate::tool::Tool;
 use crate::types::Type;
 
+/// The levels of objects, lists and unions that may stand below the object of the arguments: with that object and an
+/// innermost value there are 10, the most that strict modes accept.
+const LEVELS: usize = 8;
+/// The most properties that strict modes accept in one schema.
+const PROPERTIES: usize = 5000;
+
 /// The API for which the definitions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,10 +42,7 @@ pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> 
 
 fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
     let doc = tool.frame.doc.as_deref().or(tool.schema.doc.as_deref());
-    let fields = tool.arguments();
-    let entries =
-        fields.map(|(field, is_required)| argument(registry, form, field, is_required, &[]));
-    let schema = closed(entries.collect());
+    let schema = arguments(registry, tool, form);
     let name = ("name", text(&tool.name));
     let description = ("description", text(doc.unwrap_or(&tool.name)));
     match form {
@@ -53,92 +56,148 @@ fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
     }
 }
 
-/// Returns the entry of a field. Strict modes require every property, so an argument that may be left
-/// out may be null. `above` holds the schemas around the field.
-fn argument(
-    registry: &Registry,
-    form: ToolForm,
-    field: &Field,
-    is_required: bool,
-    above: &[&str],
-) -> (String, Node, bool) {
-    let (mut schema, is_json) = value(registry, form, &field.ty, above);
-    if !is_required {
-        or_null(&mut schema);
+/// Returns the schema of the arguments. It has fewer levels than strict modes accept if it would have too many
+/// properties otherwise.
+fn arguments(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
+    let mut levels = LEVELS;
+    loop {
+        let mut draft = Draft {
+            registry,
+            form,
+            properties: 0,
+        };
+        let fields = tool.arguments();
+        let entries: Vec<_> = fields
+            .map(|(field, is_required)| draft.argument(field, is_required, &[], levels))
+            .collect();
+        if levels == 0 || draft.properties <= PROPERTIES {
+            return closed(entries);
+        }
+        levels -= 1;
     }
-    let mut about: Vec<String> = field.doc.iter().cloned().collect();
-    let default = field.default.as_ref().filter(|_| !is_required);
-    about.extend(default.map(|default| format!("Default: {default}.")));
-    if let Type::Formatted(format) = item(&field.ty)
-        && name(*format, form).is_none()
-    {
-        about.push(format!("Expects {}.", format.expected()));
-    }
-    about.extend(is_json.then(|| String::from("JSON in a string.")));
-    if !about.is_empty() {
-        schema.push((String::from("description"), text(&about.join(" "))));
-    }
-    (field.name.clone(), Node::Object(schema), true)
 }
 
-/// Returns the schema of a value, and whether the value travels as JSON in a string. Strict modes have no maps whose
-/// keys the caller chooses, and no schemas that contain themselves.
-fn value(
-    registry: &Registry,
+/// The schema of the arguments of one tool, while it is made.
+struct Draft<'r> {
+    registry: &'r Registry,
     form: ToolForm,
-    ty: &Type,
-    above: &[&str],
-) -> (Vec<(String, Node)>, bool) {
-    let of = |name: &str| vec![(String::from("type"), text(name))];
-    match ty {
-        Type::Integer => (of("integer"), false),
-        Type::Decimal | Type::Number => (of("number"), false),
-        Type::Boolean => (of("boolean"), false),
-        Type::Enum(values) => {
-            let names = values.iter().map(|value| text(&value.name)).collect();
-            let mut schema = of("string");
-            schema.push((String::from("enum"), Node::Array(names)));
-            (schema, false)
+    /// How many properties the schema has so far.
+    properties: usize,
+}
+
+impl Draft<'_> {
+    /// Returns the entry of a field. Strict modes require every property, so an argument that may be left out may be
+    /// null. `above` holds the schemas around the field, and `levels` says how many levels its value may have.
+    fn argument(
+        &mut self,
+        field: &Field,
+        is_required: bool,
+        above: &[&str],
+        levels: usize,
+    ) -> (String, Node, bool) {
+        self.properties += 1;
+        let (mut schema, is_json) = self.value(&field.ty, above, levels);
+        if !is_required {
+            or_null(&mut schema);
         }
-        Type::Formatted(format) => {
-            let mut schema = of("string");
-            let name = name(*format, form).map(|name| (String::from("format"), text(name)));
-            schema.extend(name);
-            (schema, false)
+        let mut about: Vec<String> = field.doc.iter().cloned().collect();
+        let default = field.default.as_ref().filter(|_| !is_required);
+        about.extend(default.map(|default| format!("Default: {default}.")));
+        if let Type::Formatted(format) = item(&field.ty)
+            && name(*format, self.form).is_none()
+        {
+            about.push(format!("Expects {}.", format.expected()));
         }
-        Type::List(item) => {
-            let (item, is_json) = value(registry, form, item, above);
-            if is_json {
-                return (of("string"), true);
-            }
-            let mut schema = of("array");
-            schema.push((String::from("items"), Node::Object(item)));
-            (schema, false)
+        about.extend(is_json.then(|| String::from("JSON in a string.")));
+        if !about.is_empty() {
+            schema.push((String::from("description"), text(&about.join(" "))));
         }
-        Type::Schema(code) if !above.contains(&code.as_str()) => {
-            let above = [above, &[code.as_str()]].concat();
-            let records = registry.schema(code).map(records).unwrap_or_default();
-            let is_union = records.iter().any(|record| record.variant.is_some());
-            let mut objects = records.iter().map(|record| {
-                let fields = record.params.iter();
-                let entries = fields.map(|param| match record.constant(param.field) {
-                    Some(name) => (param.field.name.clone(), only(name), true),
-                    None => argument(registry, form, param.field, param.must, &above),
-                });
-                closed(entries.collect())
-            });
-            if is_union {
-                let options = Node::Array(objects.collect());
-                return (vec![(String::from("anyOf"), options)], false);
-            }
-            match objects.next() {
-                Some(Node::Object(schema)) => (schema, false),
-                _ => (of("string"), true),
-            }
-        }
-        Type::Map(_) | Type::Any | Type::Schema(_) => (of("string"), true),
-        _ => (of("string"), false),
+        (field.name.clone(), Node::Object(schema), true)
     }
+
+    /// Returns the schema of a value, and whether the value travels as JSON in a string. Strict modes have no maps
+    /// whose keys the caller chooses, and no schemas that contain themselves.
+    fn value(&mut self, ty: &Type, above: &[&str], levels: usize) -> (Vec<(String, Node)>, bool) {
+        // A schema that has too many properties already is thrown away, so nothing more is added to it.
+        let inner = levels
+            .checked_sub(1)
+            .filter(|_| self.properties <= PROPERTIES);
+        match (ty, inner) {
+            (Type::Integer, _) => (of_type("integer"), false),
+            (Type::Decimal | Type::Number, _) => (of_type("number"), false),
+            (Type::Boolean, _) => (of_type("boolean"), false),
+            (Type::Enum(values), _) => {
+                let names = values.iter().map(|value| text(&value.name)).collect();
+                let mut schema = of_type("string");
+                schema.push((String::from("enum"), Node::Array(names)));
+                (schema, false)
+            }
+            (Type::Formatted(format), _) => {
+                let mut schema = of_type("string");
+                let name =
+                    name(*format, self.form).map(|name| (String::from("format"), text(name)));
+                schema.extend(name);
+                (schema, false)
+            }
+            (Type::List(item), Some(inner)) => {
+                let (item, is_json) = self.value(item, above, inner);
+                if is_json {
+                    return json_text();
+                }
+                let mut schema = of_type("array");
+                schema.push((String::from("items"), Node::Object(item)));
+                (schema, false)
+            }
+            (Type::Schema(code), Some(inner)) if !above.contains(&code.as_str()) => {
+                self.record(code, above, inner)
+            }
+            (Type::List(_) | Type::Map(_) | Type::Any | Type::Schema(_), _) => json_text(),
+            _ => (of_type("string"), false),
+        }
+    }
+
+    /// Returns the schema of a record: an object, or a choice of objects for a union. `levels` says how many levels
+    /// stand in it.
+    fn record(&mut self, code: &str, above: &[&str], levels: usize) -> (Vec<(String, Node)>, bool) {
+        let registry = self.registry;
+        let records = registry.schema(code).map(records).unwrap_or_default();
+        let is_union = records.iter().any(|record| record.variant.is_some());
+        // The choice of a union is a level of its own.
+        let Some(levels) = levels.checked_sub(usize::from(is_union)) else {
+            return json_text();
+        };
+        let above = [above, &[code]].concat();
+        let mut objects = Vec::new();
+        for record in &records {
+            let mut entries = Vec::new();
+            for param in record.tag_first() {
+                entries.push(match record.constant(param.field) {
+                    Some(name) => {
+                        self.properties += 1;
+                        (param.field.name.clone(), only(name), true)
+                    }
+                    None => self.argument(param.field, param.must, &above, levels),
+                });
+            }
+            objects.push(closed(entries));
+        }
+        if is_union {
+            return (vec![(String::from("anyOf"), Node::Array(objects))], false);
+        }
+        match objects.pop() {
+            Some(Node::Object(schema)) => (schema, false),
+            _ => json_text(),
+        }
+    }
+}
+
+fn of_type(name: &str) -> Vec<(String, Node)> {
+    vec![(String::from("type"), text(name))]
+}
+
+/// Returns the schema of a value that travels as JSON in a string.
+fn json_text() -> (Vec<(String, Node)>, bool) {
+    (of_type("string"), true)
 }
 
 /// Returns the schema that allows only this text.

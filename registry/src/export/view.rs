@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::builder::Builder;
 use super::formats;
-use super::frames::{Frame, Param, records};
+use super::frames::{Frame, Param, Record, records};
 use super::grammar::{
     Expr, Grammar, choice, class, literal, many, optional, repeat, sequence, some,
 };
@@ -309,24 +309,34 @@ impl View<'_> {
         }
         let records = self.registry.schema(code).map(records);
         for mut record in records.into_iter().flatten() {
+            // A primer names the tag of a union first, and then the fields in the order of the schema.
+            let taught = record.variant.is_some().then(|| record.tag_first());
             record.params.sort_by_key(|param| &param.field.name);
-            let entries = record.params.iter().map(|param| {
-                let mut key = String::new();
-                match &*param.field.name {
-                    name if is_bare_key(name) => key.push_str(name),
-                    name => write_quoted(&mut key, name),
-                }
-                let value = match record.constant(param.field) {
-                    Some(name) => closed_text(name),
-                    None => self.value(&param.field.ty, depth, !param.must),
-                };
-                (sequence([literal(&format!("{key}:")), value]), param.must)
-            });
-            let entries = separated(entries.collect(), ",");
-            let all = [Some(literal("{")), entries, Some(literal("}"))];
-            options.push(sequence(all.into_iter().flatten()));
+            let taught = taught.unwrap_or_else(|| record.params.clone());
+            for params in record.orders(taught) {
+                options.push(self.entries(&record, &params, depth));
+            }
         }
         choice(options)
+    }
+
+    /// Returns a record as a map with the names of its fields.
+    fn entries(&mut self, record: &Record<'_>, params: &[Param<'_>], depth: u32) -> Expr {
+        let entries = params.iter().map(|param| {
+            let mut key = String::new();
+            match &*param.field.name {
+                name if is_bare_key(name) => key.push_str(name),
+                name => write_quoted(&mut key, name),
+            }
+            let value = match record.constant(param.field) {
+                Some(name) => closed_text(name),
+                None => self.value(&param.field.ty, depth, !param.must),
+            };
+            (sequence([literal(&format!("{key}:")), value]), param.must)
+        });
+        let entries = separated(entries.collect(), ",");
+        let all = [Some(literal("{")), entries, Some(literal("}"))];
+        sequence(all.into_iter().flatten())
     }
 
     /// Returns the rule for the cells of a record.

@@ -60,8 +60,11 @@ fn ordered(json: &Json, ty: &Type, registry: &Registry) -> Json {
             .collect::<Map<_, _>>()
             .into(),
         (Json::Object(object), Type::Schema(code)) if !object.contains_key("$ref") => {
-            let mut fields: Vec<&Field> = registry.schema(code).unwrap().fields.iter().collect();
-            fields.sort_by_key(|field| &field.short);
+            let schema = registry.schema(code).unwrap();
+            let mut fields: Vec<&Field> = schema.fields.iter().collect();
+            // The tag of a union comes first.
+            let is_other = |field: &Field| schema.union.as_ref() != Some(&field.name);
+            fields.sort_by_key(|field| (is_other(field), &field.short));
             record(object, fields.into_iter(), registry)
         }
         (json, _) => json.clone(),

@@ -9,8 +9,12 @@ use super::workspace::{self, Sources};
 /// The text of each document, by its path from the top of the workspace.
 type Documents = BTreeMap<PathBuf, String>;
 
-/// Documents that are data: recorded conversations, and prompts that a command has written.
-const DATA: [&str; 2] = ["crates/memory/recordings/tests/samples", "docs/prompts.md"];
+/// Documents that are data: recorded conversations, and prompts and lists that commands have written.
+const DATA: [&str; 3] = [
+    "crates/memory/recordings/tests/samples",
+    "docs/prompts.md",
+    "docs/lists-as-sent.md",
+];
 
 /// Pages below `docs` that are not printed in the book: the table of contents itself, and prompts.
 const NOT_PRINTED: [&str; 2] = ["SUMMARY.md", "prompts.md"];
@@ -155,6 +159,7 @@ fn unlisted(documents: &Documents) -> Vec<String> {
     let listed: BTreeSet<_> = listed
         .iter()
         .map(|(_, target)| Path::new("docs").join(target))
+        .filter(|path| !is_data(path))
         .collect();
     let pages = documents.keys().filter(|path| path.starts_with("docs"));
     let printed = |path: &&PathBuf| {
@@ -216,10 +221,14 @@ fn doctests(sources: &Sources) -> BTreeSet<PathBuf> {
     found
 }
 
+fn is_data(path: &Path) -> bool {
+    DATA.iter().any(|data| path.starts_with(data))
+}
+
 /// Reads every document of the workspace.
 fn documents(top: &Path) -> Documents {
     let mut all = workspace::files(top, "md").expect("the documents");
-    all.retain(|path, _| !DATA.iter().any(|data| path.starts_with(data)));
+    all.retain(|path, _| !is_data(path));
     assert!(all.len() > 30, "few documents: {:?}", all.keys());
     all
 }

@@ -16,7 +16,7 @@ use crate::error::DecodeError;
 use crate::kind::{self, OfItem};
 use crate::reader::{Reader, Token};
 use crate::typed::DecodeValue;
-use crate::value::{Map, Number, Value, at_pairs, no_ref_key};
+use crate::value::{Map, Number, Value, no_ref_key};
 use crate::writer::{Absent, EncodeValue, Writer};
 
 /// Implements lists and maps with a declared item type, and those without a declared type.
@@ -254,6 +254,34 @@ pub(crate) fn decode_entries<'a, T, M>(
         }
         entries += 1;
     }
+}
+
+/// Returns whether a map is in the pairs form: `[[k,v],..]` with texts as keys, and nothing after it. The reader has
+/// just read the key `_` of this map. The values of the pairs only have to fit the grammar, because whoever reads them
+/// says best what is wrong with them.
+pub(crate) fn at_pairs(r: &Reader<'_>) -> bool {
+    let mut ahead = r.clone();
+    r.options().marks && matches!(skip_pairs(&mut ahead), Ok(true)) && ahead.peek() == Some(b'}')
+}
+
+/// Skips a list of pairs. Returns false where something else stands.
+fn skip_pairs(r: &mut Reader<'_>) -> Decoded<bool> {
+    if !r.array()? {
+        return Ok(false);
+    }
+    let mut pairs = 0;
+    while r.element(pairs)? {
+        let has_key = r.array()? && r.element(0)? && matches!(Value::read(r)?, Value::String(_));
+        if !has_key || !r.element(1)? {
+            return Ok(false);
+        }
+        r.skip_value()?;
+        if r.element(2)? {
+            return Ok(false);
+        }
+        pairs += 1;
+    }
+    Ok(pairs > 0)
 }
 
 macro_rules! dynamic_maps {

@@ -6,10 +6,10 @@ use alloc::format;
 use accp_registry::{ErrorCode, lexical};
 
 use crate::error::{DecodeError, EncodeError};
+use crate::impls::at_pairs;
 use crate::kind;
 use crate::reader::{DecodeOptions, Reader, Token};
 use crate::typed::DecodeValue;
-use crate::value::at_pairs;
 use crate::writer::{EncodeValue, Writer};
 
 /// Reads a map, plain or in the pairs form, entry by entry.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_registry::{Problems, Registry};
+use accp_registry::{Problem, Problems, Registry, registry_place};
 
 use crate::outcome::Failure;
 use crate::output;
@@ -41,19 +41,38 @@ pub fn note_replaced(replaced: Vec<String>) {
 /// Loads the schemas of all these registries.
 pub fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry: Option<Registry> = None;
-    for path in paths {
+    for (index, path) in paths.iter().enumerate() {
         let next = load_valid(path)?;
         match &mut registry {
-            Some(registry) => registry.merge(next).map_err(|clash| {
+            Some(registry) => registry.merge(next).map_err(|clashes| {
+                let clashes = placed(&paths[..=index], clashes);
+                let clashes: Vec<String> = clashes.iter().map(Problem::to_string).collect();
                 let path = path.display();
                 Failure::Input(format!(
-                    "{path} does not fit the registries before it\n{clash}"
+                    "{path} does not fit the registries before it\n{}",
+                    clashes.join("\n")
                 ))
             })?,
             none => *none = Some(next),
         }
     }
     Ok(registry.unwrap_or_default())
+}
+
+/// Gives the problems of registries that do not fit together their files and places. Each is looked for in the
+/// registry at the last path first, because this one does not fit the registries before it.
+pub fn placed(paths: &[PathBuf], clashes: Problems) -> Vec<Problem> {
+    let place = |mut problem: Problem| {
+        let mut paths = paths.iter().rev();
+        if let Some((file, position)) =
+            paths.find_map(|path| registry_place(path, &problem.pointer))
+        {
+            problem.file = Some(file.display().to_string());
+            problem.position = Some(position);
+        }
+        problem
+    };
+    clashes.into_iter().map(place).collect()
 }
 
 /// Loads the registry at `path`, which must have no problems.

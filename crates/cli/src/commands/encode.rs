@@ -170,7 +170,9 @@ struct RefuseExternals;
 
 impl accp_frame::Externals for RefuseExternals {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
+        // Where a part of the message is tried alone, references stand for the values beside it.
         let value = external.value.to_json().to_string();
+        let value = value.replace(&mistakes::reference().to_string(), "..");
         let mut shown: String = value.chars().take(30).collect();
         if shown.len() < value.len() {
             shown.push_str("..");

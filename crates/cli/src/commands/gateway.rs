@@ -107,7 +107,14 @@ fn serve(args: &ServeArgs) -> Outcome {
         authority: args.upstream_ca.clone(),
         ..default
     };
+    let mut named = Vec::new();
     for upstream in &args.upstream {
+        let name = upstream.split('=').next().unwrap_or_default();
+        if named.contains(&name) {
+            let message = format!("--upstream {name} stands twice: give one URL for each API");
+            return Err(Failure::Misuse(message));
+        }
+        named.push(name);
         match upstream.split_once('=') {
             Some(("anthropic", url)) => url.clone_into(&mut config.anthropic),
             Some(("openai", url)) => url.clone_into(&mut config.openai),

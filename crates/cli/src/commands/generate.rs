@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use accp_build::{Builder, Error};
-use accp_registry::Registry;
-use accp_registry::export::{Export, Options, ToolForm};
+use accp_registry::export::{Export, ExportError, Options, ToolForm};
+use accp_registry::{Problem, Registry, registry_place};
 
 use super::aacp::structs;
 use super::grammar::export;
@@ -217,12 +217,35 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
     };
     let failure = |error| export::failure(&error);
     let export = Export::of(&registry, &options).map_err(failure)?;
-    export.check_tools().map_err(failure)?;
+    let path = args.registry.as_deref();
+    export
+        .check_tools()
+        .map_err(|error| long_name(path, &registry, &error))?;
     Ok(export.tools(match api {
         Api::Openai => ToolForm::OpenAi,
         Api::Anthropic => ToolForm::Anthropic,
         Api::Mcp => ToolForm::Mcp,
     }))
+}
+
+/// Makes the failure for a tool whose name is too long, with the place of its operation in the registry at `path`.
+fn long_name(path: Option<&Path>, registry: &Registry, error: &ExportError) -> Failure {
+    let placed = || {
+        let ExportError::LongToolName { frame, code, .. } = error else {
+            return None;
+        };
+        let schema = registry.schema(code)?;
+        let protocol = registry.protocol();
+        let mut titles = schema.frames.iter().map(|spec| protocol.title(&spec.head));
+        let index = titles.position(|title| title == *frame)?;
+        let pointer = format!("/schemas/{}/frames/{index}/operation", schema.name);
+        let (file, position) = registry_place(path?, &pointer)?;
+        let mut problem = Problem::new(pointer, error.to_string());
+        problem.file = Some(file.display().to_string());
+        problem.position = Some(position);
+        Some(Failure::Input(problem.to_string()))
+    };
+    placed().unwrap_or_else(|| export::failure(error))
 }
 
 /// Returns the requests and queries of the registry. A model calls these as tools, and gets the other frames as

@@ -31,15 +31,26 @@ pub(crate) fn run(args: &Args) -> Verdict {
         .build();
     let http = ureq::Agent::new_with_config(config);
     let url = format!("{}/readyz", args.address.http());
-    match http.get(&url).call() {
+    let why = match http.get(&url).call() {
         Ok(answer) if answer.status().is_success() => return Verdict::Fine,
-        Ok(answer) => note(format_args!(
-            "{url}: {}; the log of the hub says why",
+        Ok(answer) if answer.status() == 503 => {
+            format!("{}; the log of the hub says why", answer.status())
+        }
+        Ok(answer) => format!(
+            "{}; a hub does not answer so: --hub names another address",
             answer.status()
-        )),
-        Err(error) => note(format_args!(
-            "{url}: {error}; `accp serve` starts a hub, and --hub names another"
-        )),
-    }
+        ),
+        Err(ureq::Error::Timeout(_)) => format!(
+            "no answer in the time of --timeout {}: see whether the hub still runs",
+            args.timeout
+        ),
+        Err(error @ ureq::Error::Protocol(_)) => {
+            format!(
+                "{error}; a hub that speaks TLS has https:// in --hub, and another hub has http://"
+            )
+        }
+        Err(error) => format!("{error}; `accp serve` starts a hub, and --hub names another"),
+    };
+    note(format_args!("{url}: {why}"));
     Verdict::AtFault
 }

@@ -250,6 +250,7 @@ fn settings(args: &Args) -> Result<Config, Failure> {
         let why = "the store has no name: name a file or a database, or take ACCP_STORE away";
         return Err(Failure::Misuse(why.to_owned()));
     }
+    args.public_url.as_deref().map_or(Ok(()), check_public)?;
     config.listen = args.listen.unwrap_or(config.listen);
     config.anybody_from_anywhere |= args.anybody_from_anywhere;
     if !args.memory && matches!(args.store, StoreLocation::Postgres(_)) {
@@ -276,6 +277,21 @@ fn settings(args: &Args) -> Result<Config, Failure> {
         });
     }
     Ok(config)
+}
+
+/// Checks that the cards of agents can name this URL.
+fn check_public(url: &str) -> Result<(), Failure> {
+    let mut schemes = ["http://", "https://"].into_iter();
+    let place = schemes.find_map(|scheme| url.strip_prefix(scheme));
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#');
+    let is_host = |place: &str| !place.is_empty() && !place.starts_with(['/', ':']);
+    if place.is_some_and(|place| is_host(place) && !place.contains(is_odd)) {
+        return Ok(());
+    }
+    Err(Failure::Misuse(format!(
+        "{url:?} is not http:// or https:// and a host: say where clients reach the hub, as --public-url \
+         https://hub.example"
+    )))
 }
 
 /// Makes the runtime for commands that run asynchronous code.

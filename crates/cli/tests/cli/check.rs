@@ -29,6 +29,29 @@ fn a_fault_is_shown_with_place_caret_and_cure() {
     assert_eq!(run.stderr, "2 lines: 1 fine, 1 at fault\n");
 }
 
+/// A key that stands twice is told alike in a plain map, and in the pairs of a map.
+#[test]
+fn a_fault_in_the_pairs_of_a_map_has_its_own_place() {
+    let registry = r#"{ "schemas": { "point": { "code": "PT", "fields": ["x", "of"],
+        "types": { "x": "integer", "of": "{PT}" }, "frames": [{ "intent": "req", "operation": "go" }] } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let frames =
+        "@a>req:go{of:{k:{x:1,x:2}}|schema:PT}\n@a>req:go{of:{_:[[k,{x:1,x:2}]]}|schema:PT}\n";
+    let run = folder.run("check --registry ours.json --format json", frames);
+    run.code_is(1);
+    let found = run.json();
+    assert_eq!(found.len(), 2);
+    for (found, at) in found.iter().zip([20, 24]) {
+        assert_eq!(
+            (&found["code"], &found["at"]),
+            (&json!("E1001"), &json!(at))
+        );
+        let message = found["message"].as_str().unwrap();
+        let expected = "in of.k: expected every key once in a map";
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
 #[test]
 fn a_fault_of_meaning_is_shown_likewise() {
     let run = accp(

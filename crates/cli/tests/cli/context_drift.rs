@@ -76,7 +76,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
     // The command puts back as many rules as a tenth of the window has room for.
     assert_eq!(signs[0]["recovered"], true);
     assert!(
-        stderr.contains("HIGH (constraint): does not stand in the list: The "),
+        stderr.contains("HIGH (constraint): a constraint does not stand in the list: The "),
         "{stderr}"
     );
     // If a rule had no room, the command reports it again only if it puts the rule back this time.

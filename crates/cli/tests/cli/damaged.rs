@@ -1,6 +1,7 @@
 //! Tests of a store with a damaged row in its table of sides: only the session of that row is lost.
 
 use super::hub::Running;
+use super::session::bakery;
 use super::{Folder, Run, accp};
 
 fn send(url: &str, session: &str) -> Run {
@@ -54,4 +55,22 @@ fn one_damaged_row_hits_its_session_alone() {
     };
     assert_eq!(of("lunch")["damaged"], true);
     assert!(of("breakfast")["damaged"].is_null() && of("dinner")["last"].is_u64());
+}
+
+/// A row of a side that does not exist hits the session that has lost it. The other sessions are still checked.
+#[test]
+fn a_stray_row_keeps_no_session_from_being_checked() {
+    let folder = bakery();
+    let conn = rusqlite::Connection::open(folder.path("chats.db")).unwrap();
+    let of_plan = "(SELECT side FROM side WHERE session = 'plan/1')";
+    let sql = format!("UPDATE registry SET side = 9 WHERE side = {of_plan}");
+    assert_eq!(conn.execute(&sql, ()).unwrap(), 1);
+    drop(conn);
+    let run = folder.run("session verify chats.db", "");
+    run.code_is(1)
+        .stderr_has("chats.db: table `registry` has a row of side 9, which does not exist")
+        .stdout_has("plan/1: 1 at fault")
+        .stdout_has("stock/1: fine");
+    let run = folder.run("session verify chats.db stock/1", "");
+    run.code_is(1).stdout_has("stock/1: fine");
 }

@@ -58,6 +58,18 @@ fn long_values_need_somewhere_to_go() {
     assert_eq!(accp("decode", &run.stdout).json()[0], long_message());
 }
 
+/// The error shows the keys of the value that is nested too deep, and no reference that the message does not have.
+#[test]
+fn a_value_that_is_nested_too_deep_is_shown_by_its_keys() {
+    let message = json!({
+        "agent": "a", "intent": "req", "operation": "plan",
+        "payload": { "of": { "a b": { "c d": { "e f": 1 }, "g": 2 } } },
+    });
+    let run = accp("encode", message.to_string());
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(run.stderr, @r#"error: stdin:1:65: of: {"c d":..,"g":..}: the value is nested too deep for a frame; give --externals FILE to keep it in a side file"#);
+}
+
 #[test]
 fn strict_takes_no_exception() {
     let message = json!({

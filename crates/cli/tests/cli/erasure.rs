@@ -141,6 +141,48 @@ fn a_lost_registry_is_named_and_can_be_given() {
     }
 }
 
+/// Damage can part a value from its key, so that an erasure would not find the value. The command erases nothing then,
+/// and does not say that the data is gone.
+#[test]
+fn a_value_without_its_key_keeps_a_file_from_being_erased() {
+    let text = "Zitronenfalter ".repeat(40);
+    let chat = format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"ok"}}]}}"#
+    );
+    let folder = Folder::with(&[("chats.jsonl", &chat)]);
+    let import = "session import chats.jsonl -o chats.db";
+    folder.run(import, "").code_is(0);
+    for (name, damage, place) in [
+        (
+            "keyless.db",
+            "DELETE FROM cold",
+            "table `blob` keeps bytes under digest ",
+        ),
+        (
+            "keys.db",
+            "UPDATE cold SET side = 9",
+            "table `cold` has a row of side 9, which does not exist",
+        ),
+        (
+            "bytes.db",
+            "UPDATE blob SET side = 9",
+            "table `blob` has a row of side 9, which does not exist",
+        ),
+    ] {
+        fs::copy(folder.path("chats.db"), folder.path(name)).unwrap();
+        let conn = rusqlite::Connection::open(folder.path(name)).unwrap();
+        assert_eq!(conn.execute(damage, ()).unwrap(), 1);
+        drop(conn);
+        let run = folder.run(["session", "erase", name, "--from", "user"], "");
+        run.code_is(1).stderr_has(place);
+        assert_eq!(run.stdout, "");
+        let shown = folder.run(["session", "replay", "--frames", name], "");
+        shown.stdout_has("@user>");
+    }
+    let erase = "session erase chats.db --from user";
+    folder.run(erase, "").code_is(0).stdout_has("k101_1");
+}
+
 /// An erasure removes frames from hot state, so the next checkpoint does not list them. `verify` must not report this
 /// as a fault.
 #[test]
@@ -205,6 +247,38 @@ fn an_erasure_that_was_cut_short_is_told_and_completed() {
     let (hub, _) = Running::hub("chats.db --log-level warn", folder.0.path());
     assert_eq!(hub.stop().0, Some(0));
     assert!(!is_told());
+}
+
+/// The limit for files can keep the file from being written anew. The command says then that the data has left the
+/// tables, and that its bytes are still in the file.
+#[cfg(unix)]
+#[test]
+fn an_erasure_that_cannot_write_the_file_anew_says_what_is_left() {
+    let folder = bakery();
+    let words: Vec<_> = (0..60_000).map(|number| format!("word{number}")).collect();
+    let text = words.join(" ");
+    let chat = format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"ok"}}]}}"#
+    );
+    fs::write(folder.path("long.jsonl"), chat).unwrap();
+    let import = "session import long.jsonl -o chats.db";
+    folder.run(import, "").code_is(0);
+    let erase = "session erase chats.db stock/1 --from user";
+    // The commit of the erasure stays below this limit, and a copy of the file is above it.
+    let limited = format!("ulimit -f 256; exec \"$0\" {erase}");
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(folder.path("."));
+    let run = crate::cli::finish(shell.args(["-c", &limited, crate::cli::PROGRAM]), b"");
+    run.code_is(2)
+        .stderr_has(
+            "chats.db: the data is erased from the tables, and its bytes are still in the file",
+        )
+        .stderr_has("then erase again");
+    let verify = "session verify chats.db";
+    let told = folder.run(verify, "");
+    told.code_is(1).stderr_has("an erasure is not complete");
+    folder.run(erase, "").code_is(0);
+    folder.run(verify, "").code_is(0);
 }
 
 /// Commands for stores do not make a missing file, and do not change a file that is not a store.

@@ -305,6 +305,18 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
     for (args, cure) in [
         ("--upstream openai", "anthropic=URL or openai=URL"),
         ("--upstream openai=llm.example.com", "the URL of an API"),
+        (
+            "--upstream openai=http://llm.example.com/?v=1",
+            "without `?`",
+        ),
+        (
+            "--upstream openai=http://llm.example.com/#v1",
+            "without `?`",
+        ),
+        (
+            "--upstream openai=http://one.example --upstream openai=http://two.example",
+            "give one URL for each API",
+        ),
         ("--keep none", "off or shadow"),
         ("--holdout 2", "from 0 to 1"),
         ("--listen 0.0.0.0:0", "--allow-remote"),
@@ -322,6 +334,21 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         assert_eq!(run.code, Some(2), "{args}: {}", run.stderr);
         assert!(run.stderr.contains(cure), "{args}: {}", run.stderr);
     }
+}
+
+#[test]
+fn random_bytes_that_begin_with_a_blank_are_a_key() {
+    let folder = Folder::with(&[]);
+    let mut key = [0x99; 32];
+    key[0] = b'\t';
+    std::fs::write(folder.path("random.key"), key).unwrap();
+    let folder = folder.0.path();
+    for _ in 0..2 {
+        Gateway::start(folder, "--key-file random.key").kill();
+    }
+    let other = accp(folder, "gateway --listen 127.0.0.1:0");
+    assert_eq!(other.code, Some(1), "{}", other.stderr);
+    assert!(other.stderr.contains("with --key-file"), "{}", other.stderr);
 }
 
 #[test]

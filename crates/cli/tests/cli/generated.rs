@@ -288,6 +288,52 @@ fn every_command_has_its_page() {
     accp("man check nothing", "").code_is(2);
 }
 
+/// In each of nine schemas four fields hold a record of the next one, so all records together have 600,000 properties.
+#[test]
+fn tools_of_a_deep_registry_keep_to_what_providers_take() {
+    let types = |next: usize| {
+        let fields = ["f0", "f1", "f2", "f3"];
+        fields
+            .map(|field| format!(r#""{field}": "K{next}""#))
+            .join(", ")
+    };
+    let schemas = (0..9).map(|at| {
+        let types = types(at + 1);
+        format!(
+            r#""s{at}": {{ "code": "K{at}", "fields": ["f0", "f1", "f2", "f3"], "types": {{ {types} }} }}"#
+        )
+    });
+    let schemas: Vec<_> = schemas.collect();
+    let last = r#""s9": { "code": "K9", "fields": ["x"] }, "go": { "code": "GO", "fields": ["it"],
+        "types": { "it": "K0" }, "frames": [{ "intent": "req", "operation": "go" }] }"#;
+    let registry = format!(r#"{{ "schemas": {{ {}, {last} }} }}"#, schemas.join(", "));
+    let folder = Folder::with(&[("deep.json", &registry)]);
+    for api in ["openai", "anthropic", "mcp"] {
+        let run = folder.run(("generate deep.json --tools", api), "");
+        run.code_is(0);
+        run.stdout_has("JSON in a string.");
+        let length = run.stdout.len();
+        assert!(length < 1_000_000, "{length}");
+    }
+}
+
+#[test]
+fn a_tool_whose_name_is_too_long_is_told_with_its_place() {
+    let operation = "o".repeat(65);
+    let registry = format!(
+        r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["x"], "frames": [
+  {{ "intent": "req", "operation": "{operation}" }}] }} }} }}"#
+    );
+    let folder = Folder::with(&[("long.json", &registry)]);
+    let run = folder.run("generate long.json --tools openai", "");
+    run.code_is(1);
+    let expected = format!(
+        "error: long.json:2:22 at /schemas/a/frames/0/operation: req:{operation} of schema A would be the tool \
+         `{operation}`, but the name of a tool has at most 64 characters; shorten the operation or the code\n"
+    );
+    assert_eq!(run.stderr, expected);
+}
+
 #[test]
 fn generate_writes_the_tools_of_a_model() {
     let folder = Folder::with(&[("registry.json", REGISTRY)]);

@@ -1,5 +1,9 @@
 //! Tests of `accp grammar export`.
 
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
 use crate::cli::{Folder, Run, Words, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
@@ -346,6 +350,22 @@ fn a_depth_that_does_not_do() {
     insta::assert_snapshot!(flat, @"2 error: the field `RP.lines` of type [LN] needs 2 levels of arrays and maps, the grammar has 1; take a depth of 2");
     let tree = REGISTRY.replace(r#""sure": "boolean""#, r#""sure": "[LN]""#);
     insta::assert_snapshot!(refused(&tree, "--format regex"), @"2 error: the field `RP.lines` of type [LN] needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
+    // A schema whose 120 fields all hold records of itself has 120^5 paths of five levels.
+    let fields = (0..120).map(|field| format!(r#""f{field}""#));
+    let fields: Vec<_> = fields.collect();
+    let types = fields.iter().map(|field| format!(r#"{field}: "WD""#));
+    let types: Vec<_> = types.collect();
+    let wide = format!(
+        r#"{{ "schemas": {{ "wide": {{ "code": "WD", "fields": [{}], "types": {{ {} }},
+            "frames": [{{ "intent": "req", "operation": "widen" }}] }} }} }}"#,
+        fields.join(", "),
+        types.join(", ")
+    );
+    let since = Instant::now();
+    let wide = refused(&wide, "--format regex --frame req:widen");
+    let (took, most) = (since.elapsed(), Duration::from_secs(20));
+    assert!(took < most, "{took:?}");
+    insta::assert_snapshot!(wide, @"2 error: the field `WD.f0` of type WD needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
     insta::assert_snapshot!(refused(REGISTRY, "--format regex --depth 5"), @"2 error: the regular expression would have 767990 bytes, but engines take at most 262144; take a lower depth, fewer frames, or another format");
     let beyond = refused(REGISTRY, "--format lark --depth 6");
     insta::assert_snapshot!(beyond, @r"
@@ -353,6 +373,46 @@ fn a_depth_that_does_not_do() {
 
     For more information, try '--help'.
     ");
+}
+
+/// A model chooses a variant first. If only `cash` could begin with `kind`, a constrained model that means `card` would
+/// write `cash`.
+#[test]
+fn the_tag_of_a_union_may_come_first() {
+    let registry = r#"{ "schemas": {
+        "payment": { "code": "PM", "fields": ["amount", "kind", "iban"],
+            "types": { "amount": "decimal", "iban": "string" }, "union": "kind",
+            "variants": [{ "name": "card", "fields": ["amount"], "required": ["iban"] }, { "name": "cash" }] },
+        "paying": { "code": "PY", "fields": ["pay"], "types": { "pay": "PM" }, "required": ["pay"],
+            "frames": [{ "intent": "req", "operation": "pay" }] }
+    } }"#;
+    let text = |args: &str| export(registry, (args, "--frame req:pay")).stdout;
+
+    let gbnf = text("--format gbnf");
+    let written = r#""{" ("amount:" decimal-value ",")? "iban:" given-string "," "kind:card" "}""#;
+    let led = r#""{" "kind:card" ("," "amount:" decimal-value)? "," "iban:" given-string "}""#;
+    let cash = r#""{" "kind:cash" "}""#;
+    let all = format!("{written} | {led} | {cash}");
+    assert!(gbnf.contains(&all), "{gbnf}");
+
+    // A primer names the tag and then the fields in the order of the schema.
+    let view = text("--form view --format lark");
+    let led = r#""{" "kind:" "card" ("," "amount:" value_decimal_0)? "," "iban:" given_value_string_0 "}""#;
+    assert!(view.contains(led), "{view}");
+
+    // Constrained decoders write the keys of JSON in the order of the schema.
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let tools = folder.run("generate ours.json --tools anthropic", "");
+    let tools: Json = serde_json::from_str(&tools.stdout).unwrap();
+    let schema: Json = serde_json::from_str(&text("--format json-schema")).unwrap();
+    for options in [
+        &tools[0]["input_schema"]["properties"]["pay"]["anyOf"],
+        &schema["$defs"]["record_PM_5_given"]["anyOf"],
+    ] {
+        let properties = options[0]["properties"].as_object().unwrap();
+        let keys: Vec<_> = properties.keys().collect();
+        assert_eq!(keys, ["kind", "amount", "iban"]);
+    }
 }
 
 #[test]

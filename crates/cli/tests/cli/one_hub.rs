@@ -87,6 +87,19 @@ fn a_hub_and_its_file_part_only_with_an_error() {
         .stderr_has("check that the folder exists");
 }
 
+/// A hub leaves devices, sockets and pipes alone: it puts no lock beside them, and does not ask for another mode.
+#[cfg(unix)]
+#[test]
+fn a_hub_takes_a_regular_file_alone() {
+    let folder = Folder::with(&[]);
+    let socket = std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap();
+    let run = serve(&folder, "socket");
+    run.code_is(2)
+        .stderr_starts("error: socket: this is not a regular file: ");
+    assert_eq!(folder.names(), ["socket"]);
+    drop(socket);
+}
+
 #[test]
 fn a_hub_that_cannot_listen_leaves_no_store_behind() {
     let folder = Folder::with(&[]);

@@ -42,6 +42,33 @@ fn lint_shows_every_mistake_with_place_and_cure() {
     ");
 }
 
+#[test]
+fn registries_that_do_not_fit_together_are_told_with_the_place() {
+    let folder = Folder::with(&[
+        (
+            "a.json",
+            r#"{ "schemas": { "a": { "code": "A", "fields": [] } } }"#,
+        ),
+        (
+            "b.json",
+            "{ \"schemas\": {\n  \"b\": { \"code\": \"A\", \"fields\": [] } } }",
+        ),
+    ]);
+    let run = folder.run("registry lint a.json b.json", "");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stdout, @r"
+    b.json:2:10 at /schemas/b/code: the code `A` already stands for the schema `a`
+        give one of the two another code
+    ");
+    let run = folder.run("check --registry a.json --registry b.json", "@a>req:x{}\n");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: b.json does not fit the registries before it
+    b.json:2:10 at /schemas/b/code: the code `A` already stands for the schema `a`
+        give one of the two another code
+    ");
+}
+
 /// For a registry that is not UTF-8, every command that reads a registry names the byte and the cure.
 #[test]
 fn many_mistakes_in_one_line_are_told_in_time() {
@@ -239,10 +266,54 @@ fn show_is_a_table_of_fields_and_frames() {
         status      stat  string  "ok"             How the call went.
         error_code  code  string                   The tool's own code for what went wrong.
 
-        frame      requires   envelope
-        req:tool   tool_name            Calls a tool.
-        done:tool  tool_name  cid       Returns the result; cid names the call.
+        frame      fields                requires   envelope
+        req:tool   tool_name, arguments  tool_name            Calls a tool.
+        done:tool  all                   tool_name  cid       Returns the result; cid names the call.
     "#);
+}
+
+/// A cure of `accp check` names this table where a record does not fit its variant.
+#[test]
+fn show_says_which_fields_a_variant_and_a_frame_have() {
+    let registry = r#"{ "schemas": {
+        "pay": { "code": "PM", "fields": ["kind", "amount", "iban"],
+            "types": { "amount": "decimal", "iban": "string" }, "union": "kind",
+            "variants": [
+                { "name": "card", "fields": ["amount"], "doc": "By card." },
+                { "name": "bank", "fields": ["amount"], "required": ["iban"] },
+                { "name": "cash" } ] },
+        "sale": { "code": "SA", "fields": ["id", "pay"], "types": { "id": "string", "pay": "PM" },
+            "required": ["id"], "frames": [
+                { "intent": "req", "operation": "sell", "required": ["pay"] },
+                { "intent": "done", "operation": "sell", "fields": ["id"], "envelope": ["cid"] },
+                { "intent": "cancel", "operation": "sell", "fields": [] } ] } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let run = folder.run("registry show ours.json", "");
+    run.code_is(0);
+    insta::assert_snapshot!(run.stdout, @r"
+    PM  pay, version 1
+
+        field   key     type                  default
+        kind    kind    enum(card,bank,cash)           required
+        amount  amount  decimal
+        iban    iban    string
+
+        variant  fields        requires
+        card     amount                  By card.
+        bank     amount, iban  iban
+        cash
+
+    SA  sale, version 1
+
+        field  key  type    default
+        id     id   string           required
+        pay    pay  PM
+
+        frame        fields  requires  envelope
+        req:sell     all     pay
+        done:sell    id                cid
+        cancel:sell  none
+    ");
 }
 
 #[test]

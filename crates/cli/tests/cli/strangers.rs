@@ -312,13 +312,25 @@ fn a_file_cannot_write_to_a_terminal() {
 
     let made = folder.run("registry show --format json TA", "");
     let mut schema: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
-    schema["doc"] = HARM.into();
+    schema["doc"] = format!("{HARM}\nforged").into();
+    schema["frames"][0]["doc"] = "Meant.\nforged".into();
     let name = schema.as_object_mut().unwrap().remove("name").unwrap();
     let registry = serde_json::json!({ "schemas": { name.as_str().unwrap(): schema } });
     fs::write(folder.path("registry.json"), registry.to_string()).unwrap();
-    let shown = folder.run("registry show registry.json", "");
-    shown.code_is(0);
-    assert_harmless(&shown);
+    for command in [
+        "registry show registry.json",
+        "explain --registry registry.json '@a>req:schedule{asgn:b|task:c|schema:TA}'",
+    ] {
+        let shown = folder.run(command, "");
+        shown.code_is(0);
+        assert_harmless(&shown);
+        let mut lines = shown.stdout.lines();
+        assert!(
+            !lines.any(|line| line.starts_with("forged")),
+            "{}",
+            shown.stdout
+        );
+    }
 }
 
 /// Returns a store with a session and values in its cold state.
@@ -436,4 +448,33 @@ fn a_log_that_stops_says_where_to_go_on() {
     rest.code_is(0);
     rest.stdout_has("goal:tea");
     assert!(!rest.stdout.contains("Lunch?"), "{}", rest.stdout);
+}
+
+/// A health check that fails says what answers in the place of the hub.
+#[test]
+fn ready_tells_what_is_not_a_hub() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_url = format!("http://{}", silent.local_addr().unwrap());
+    let other = stranger(|stream, _| {
+        let answer = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(answer).unwrap();
+    });
+    let without_http = stranger(|stream, _| stream.write_all(b"SSH-2.0-x\r\n").unwrap());
+    for (url, seconds, told) in [
+        (
+            silent_url,
+            "1",
+            "no answer in the time of --timeout 1: see whether the hub still runs",
+        ),
+        (other, "30", "404 Not Found; a hub does not answer so"),
+        (
+            without_http,
+            "30",
+            "a hub that speaks TLS has https:// in --hub",
+        ),
+    ] {
+        run(["ready", "--hub", &url, "--timeout", seconds])
+            .code_is(1)
+            .stderr_has(told);
+    }
 }

@@ -8,11 +8,11 @@ use a2a::{
 };
 use accp_client::Agents;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::{self, Failure};
 use crate::message::ClientMessage;
+use crate::params;
 use crate::pool::SlotGuard;
 use crate::reader::{ListFilter, TaskReader};
 use crate::updates::TaskUpdates;
@@ -41,25 +41,27 @@ impl Call {
     pub(crate) fn read(call: JsonRpcRequest, session: &str) -> Result<Self, A2AError> {
         let given = call.params;
         Ok(match call.method.as_str() {
-            methods::SEND_MESSAGE => Self::Send(ClientMessage::read(params(given)?, session)?),
+            methods::SEND_MESSAGE => {
+                Self::Send(ClientMessage::read(params::read(given)?, session)?)
+            }
             methods::SEND_STREAMING_MESSAGE => {
-                Self::Stream(ClientMessage::read(params(given)?, session)?)
+                Self::Stream(ClientMessage::read(params::read(given)?, session)?)
             }
             methods::SUBSCRIBE_TO_TASK => {
-                let request: SubscribeToTaskRequest = params(given)?;
+                let request: SubscribeToTaskRequest = params::read(given)?;
                 Self::Subscribe(request.id)
             }
             methods::GET_TASK => {
-                let request: GetTaskRequest = params(given)?;
+                let request: GetTaskRequest = params::read(given)?;
                 let history = fault::count("historyLength", request.history_length)?;
                 Self::Get(request.id, history)
             }
             methods::LIST_TASKS => {
                 let given = given.or_else(|| Some(Value::Object(<_>::default())));
-                Self::List(ListFilter::read(params(given)?)?)
+                Self::List(ListFilter::read(params::read(given)?)?)
             }
             methods::CANCEL_TASK => {
-                let request: CancelTaskRequest = params(given)?;
+                let request: CancelTaskRequest = params::read(given)?;
                 Self::Cancel(request.id)
             }
             methods::CREATE_PUSH_CONFIG
@@ -128,27 +130,4 @@ fn one(result: &impl Serialize) -> Result<Answer, Failure> {
 /// Writes a result as JSON.
 pub(crate) fn to_value(result: &impl Serialize) -> Result<Value, A2AError> {
     serde_json::to_value(result).map_err(|error| A2AError::internal(error.to_string()))
-}
-
-/// Reads the params of a call.
-fn params<T: DeserializeOwned>(params: Option<Value>) -> Result<T, A2AError> {
-    let params = params.unwrap_or_default();
-    check_names(&params)?;
-    serde_json::from_value(params)
-        .map_err(|error| fault::of_field("params", &error.to_string(), []))
-}
-
-/// Checks that the fields of the params have names. serde would accept a list in the place of an object, and read the
-/// items as the fields, in the order of the Rust type.
-fn check_names(params: &Value) -> Result<(), A2AError> {
-    let expected = "expected an object, whose fields have names";
-    if !params.is_object() {
-        return Err(fault::of_field("params", expected, []));
-    }
-    for field in ["message", "configuration"] {
-        if params.get(field).is_some_and(Value::is_array) {
-            return Err(fault::of_field(field, expected, []));
-        }
-    }
-    Ok(())
 }

@@ -75,6 +75,7 @@ mod index;
 mod left_out;
 mod log;
 mod message;
+mod params;
 mod pool;
 mod reader;
 mod remote;

@@ -317,6 +317,88 @@ async fn fields_without_names_are_refused_in_their_place() {
 }
 
 #[tokio::test]
+async fn a_wrong_field_is_named() {
+    let server = TestServer::open("lunch").await;
+    let with = |message: serde_json::Value| {
+        let mut whole =
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        for (name, value) in message.as_object().unwrap() {
+            whole[name] = value.clone();
+        }
+        ("SendMessage", json!({"message": whole}))
+    };
+    let part = |part: serde_json::Value| with(json!({"parts": [{"text": "hello"}, part]}));
+    let mut anonymous = with(json!({}));
+    let message = anonymous.1["message"].as_object_mut().unwrap();
+    message.remove("messageId");
+    let none = "expected a value, and there is none";
+    let one = "expected one of text, raw, url and data";
+    for ((method, params), place, says) in [
+        (("GetTask", json!({})), "id", none),
+        (
+            ("GetTask", json!({"id": 5})),
+            "id",
+            "invalid type: integer `5`, expected a string",
+        ),
+        (
+            ("GetTask", json!({"id": "c0", "historyLength": 1.5})),
+            "historyLength",
+            "expected a whole number of 32 bits",
+        ),
+        (
+            ("ListTasks", json!({"status": "done"})),
+            "status",
+            "unknown variant `done`, expected one of `TASK_STATE_SUBMITTED`",
+        ),
+        (
+            ("ListTasks", json!({"statusTimestampAfter": "today"})),
+            "statusTimestampAfter",
+            "",
+        ),
+        (("SendMessage", json!({})), "message", none),
+        (
+            ("SendMessage", json!({"message": 5})),
+            "message",
+            "expected an object",
+        ),
+        (anonymous, "message.messageId", none),
+        (
+            with(json!({"role": "user"})),
+            "message.role",
+            "unknown variant `user`, expected one of `ROLE_USER`",
+        ),
+        (part(json!(5)), "message.parts[1]", "expected an object"),
+        (part(json!({})), "message.parts[1]", one),
+        (
+            part(json!({"text": "a", "raw": "QUFB"})),
+            "message.parts[1]",
+            one,
+        ),
+        (
+            part(json!({"raw": "!!", "mediaType": "text/plain"})),
+            "message.parts[1].raw",
+            "expected base64",
+        ),
+        (
+            part(json!({"text": "@me>req:plan{}", "mediaType": ["application/accp"]})),
+            "message.parts[1].mediaType",
+            "expected a string",
+        ),
+    ] {
+        let answer = server.raw(method, &params).await;
+        let error = &answer["error"];
+        let code = a2a::error_code::INVALID_PARAMS;
+        assert_eq!(error["code"], code, "{method} {params}: {answer}");
+        let violation = &error["data"][0]["fieldViolations"][0];
+        assert_eq!(violation["field"], place, "{method} {params}: {answer}");
+        let description = violation["description"].as_str().unwrap();
+        assert!(description.contains(says), "{params}: {description}");
+    }
+    let tasks: a2a::ListTasksResponse = server.call("ListTasks", &json!({})).await.unwrap();
+    assert_eq!(tasks.total_size, 0);
+}
+
+#[tokio::test]
 async fn a_card_says_what_the_session_takes_and_where() {
     let server = TestServer::open("lunch").await;
     let url = format!("{}/.well-known/agent-card.json", server.url);

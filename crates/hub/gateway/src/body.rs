@@ -1,5 +1,6 @@
 //! Unpacks the body of a request, and returns its text.
 
+use std::borrow::Cow;
 use std::io::Read as _;
 
 use axum::http::HeaderMap;
@@ -9,18 +10,24 @@ use flate2::read::MultiGzDecoder;
 /// Returns the text of a body, or the reason why the gateway cannot read it.
 pub(crate) fn text(headers: &HeaderMap, bytes: &[u8], most: usize) -> Result<String, String> {
     let encoding = headers.get(header::CONTENT_ENCODING);
-    let encoding = encoding.map_or(Ok("identity"), |value| value.to_str());
-    let unpacked = match encoding {
-        Ok("identity") => bytes.to_vec(),
-        Ok("gzip") => bounded(MultiGzDecoder::new(bytes), most)?,
-        Ok("zstd") => {
+    let encoding = encoding.map_or(Cow::Borrowed("identity"), |value| {
+        String::from_utf8_lossy(value.as_bytes())
+    });
+    let unpacked = match &*encoding.trim().to_ascii_lowercase() {
+        "" | "identity" => bytes.to_vec(),
+        "gzip" | "x-gzip" => bounded(MultiGzDecoder::new(bytes), most)?,
+        "zstd" => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(bytes);
             bounded(
                 decoder.map_err(|error| format!("the body is not zstd: {error}"))?,
                 most,
             )?
         }
-        other => return Err(format!("the body has the encoding {other:?}")),
+        _ => {
+            return Err(format!(
+                "the body has the encoding {encoding}; the gateway reads gzip and zstd"
+            ));
+        }
     };
     String::from_utf8(unpacked).map_err(|error| format!("the body is not UTF-8 text: {error}"))
 }
@@ -54,7 +61,7 @@ mod tests {
         gzip.write_all(body.as_bytes()).unwrap();
         let gzip = gzip.finish().unwrap();
         let zstd = compress_to_vec(body.as_bytes(), CompressionLevel::Fastest);
-        for (name, packed) in [("gzip", &gzip), ("zstd", &zstd)] {
+        for (name, packed) in [("gzip", &gzip), ("GZIP", &gzip), ("zstd", &zstd)] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
             assert_eq!(

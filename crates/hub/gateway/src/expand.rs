@@ -179,11 +179,16 @@ impl Kind {
 /// Returns why the gateway does not read an answer in which the model may call the tool. `None` if the answer is an
 /// error, or if the gateway can read it.
 pub(crate) fn unread(answer: &reqwest::Response) -> Option<String> {
+    packed(answer).map(|fault| format!("{fault}: the client sees calls of {NAME} in it"))
+}
+
+/// Returns the fault of a packed answer that the gateway cannot unpack.
+fn packed(answer: &reqwest::Response) -> Option<String> {
     let packed = answer.headers().get(header::CONTENT_ENCODING)?;
     let is_unread = answer.status() == 200 && Unpack::of(answer.headers()).is_none();
     is_unread.then(|| {
         format!(
-            "the provider has packed its answer ({packed:?}), although the request asked for none: the client sees calls of {NAME} in it"
+            "the provider has packed its answer ({packed:?}), although the request asked for none"
         )
     })
 }
@@ -191,7 +196,7 @@ pub(crate) fn unread(answer: &reqwest::Response) -> Option<String> {
 /// Returns the error of a provider that has answered a later turn with something else than a model's answer.
 async fn told_instead(answer: reqwest::Response) -> Json {
     let status = answer.status();
-    let unread = unread(&answer);
+    let packed = packed(&answer);
     let mut pieces = unpack::pieces(answer);
     let mut body = Vec::new();
     while body.len() <= ERROR
@@ -201,7 +206,7 @@ async fn told_instead(answer: reqwest::Response) -> Json {
     }
     match serde_json::from_slice(&body) {
         Ok(told) if !status.is_success() => told,
-        _ => Json::from(unread.unwrap_or_else(|| format!("the provider answered {status}"))),
+        _ => Json::from(packed.unwrap_or_else(|| format!("the provider answered {status}"))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::future::{Future, IntoFuture as _};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,21 +17,21 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use crate::branches::Branches;
 use crate::config::{Config, Keep, Policy};
 use crate::ledger::{Ledger, LedgerError};
+use crate::listen::Tasks;
 use crate::proxy;
 use crate::report::{By, Report};
 use crate::route::Provider;
 use crate::state::{App, Writer};
-use crate::{answer, origin};
+use crate::{answer, listen, origin};
 
 /// How long the gateway waits for answers under way when it ends.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -41,6 +41,8 @@ pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
+    /// Is dropped when the gateway ends ([`App::ends`]).
+    ending: watch::Sender<()>,
     writing: thread::JoinHandle<()>,
     /// Keeps other gateways from the ledger.
     lock: Option<File>,
@@ -123,13 +125,18 @@ impl Gateway {
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {
             let url = config.upstream(provider);
-            let read = reqwest::Url::parse(url);
-            if !read.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-                let message = format!(
-                    "--upstream {provider}={url}: expected the URL of an API, such as https://api.example"
-                );
-                return Err(GatewayError::Setting(message));
-            }
+            let read = reqwest::Url::parse(url).ok();
+            let read =
+                read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            let expected = match read {
+                None => "the URL of an API, such as https://api.example",
+                Some(url) if url.query().is_some() || url.fragment().is_some() => {
+                    "a URL without `?` and `#`, because the paths of requests follow it"
+                }
+                Some(_) => continue,
+            };
+            let message = format!("--upstream {provider}={url}: expected {expected}");
+            return Err(GatewayError::Setting(message));
         }
         let key = config.key_file.as_ref().map(|file| {
             let read = std::fs::read(file);
@@ -148,6 +155,7 @@ impl Gateway {
             Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
         let branches = Arc::new(branches);
         let (writer, writing) = Writer::start(Arc::clone(&ledger), Arc::clone(&branches));
+        let (ending, ends) = watch::channel(());
         let app = App {
             client: client(&config, false).map_err(GatewayError::Setting)?,
             sockets: client(&config, true).map_err(GatewayError::Setting)?,
@@ -155,11 +163,13 @@ impl Gateway {
             config,
             ledger,
             writer,
+            ends,
         };
         Ok(Self {
             listener,
             address,
             app: Arc::new(app),
+            ending,
             writing,
             lock: None,
         })
@@ -174,48 +184,45 @@ impl Gateway {
     /// that, the ledger has a row for each of these answers. The row of an answer that broke off is not `whole`.
     ///
     /// # Errors
-    /// When the socket fails.
+    /// None for now. A connection that cannot be accepted is told in the log.
     pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let Self {
+            listener,
+            app,
+            ending,
+            writing,
+            lock,
+            ..
+        } = self;
         let own = Router::new()
             .route("/ui/gateway", get(page))
             .route("/accp/v1/gateway/report", get(report))
             .route("/accp/v1/gateway/events", get(events))
             .route("/accp/v1/gateway/ready", get(async || "ready\n"))
             .layer(middleware::from_fn(for_this_machine));
-        let writer = self.app.writer.clone();
-        let routes = own.fallback(proxy::pass).with_state(self.app);
-        let (ending, ended) = oneshot::channel();
-        let end = async {
-            end.await;
-            // Nobody waits for the answers if the server has failed.
-            let _ = ending.send(());
-        };
+        let (writer, ends) = (app.writer.clone(), app.ends.clone());
+        let routes = own.fallback(proxy::pass).with_state(app);
         let over = async {
-            match ended.await {
-                Ok(()) => tokio::time::sleep(DRAIN).await,
-                Err(_) => std::future::pending().await,
-            }
+            end.await;
+            drop(ending);
+            tokio::time::sleep(DRAIN).await;
         };
-        // An event must not wait for the next one to fill a packet.
-        let listener = self.listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "small packets of a connection wait");
-            }
-        });
-        let served = axum::serve(listener, routes).with_graceful_shutdown(end);
+        let tasks = Tasks::default();
         tokio::select! {
-            served = served.into_future() => served?,
+            () = listen::serve(listener, routes, ends, &tasks) => {}
             () = over => tracing::warn!("answers that are under way break off"),
         }
+        // The row of an answer is written when nothing is left of the answer.
+        tasks.end().await;
         let joined = tokio::task::spawn_blocking(move || {
             writer.end();
-            self.writing.join()
+            writing.join()
         });
         let joined = joined.await;
         if !matches!(joined, Ok(Ok(()))) {
             tracing::error!("the thread of the ledger failed");
         }
-        drop(self.lock);
+        drop(lock);
         Ok(())
     }
 }
@@ -263,7 +270,12 @@ struct Asked {
 
 /// Reads the report on a thread that may wait for the disk.
 async fn read(app: Arc<App>, by: By) -> Result<Report, Response> {
-    let read = tokio::task::spawn_blocking(move || Report::of(&app.ledger, by)).await;
+    let read = tokio::task::spawn_blocking(move || {
+        // Requests need the connection of the gateway, and must not wait for a report.
+        let own = app.ledger.again();
+        Report::of(own.as_ref().unwrap_or(&app.ledger), by)
+    });
+    let read = read.await;
     let failed = |message: String| {
         answer::error(
             Provider::OpenAi,
@@ -291,12 +303,17 @@ async fn report(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Resp
     }
 }
 
-/// Answers with a stream of events: each says what leaves a list, from now on.
+/// Answers with a stream of events: each says what leaves a list, from now on, until the gateway ends.
 async fn events(State(app): State<Arc<App>>) -> Response {
-    let events = stream::unfold(app.branches.events(), async |mut events| {
+    let from_now = (app.branches.events(), app.ends.clone());
+    let events = stream::unfold(from_now, async |(mut events, mut ends)| {
         loop {
-            match events.recv().await {
-                Ok(event) => return Some((Ok::<_, io::Error>(event), events)),
+            let event = tokio::select! {
+                event = events.recv() => event,
+                _ = ends.changed() => return None,
+            };
+            match event {
+                Ok(event) => return Some((Ok::<_, io::Error>(event), (events, ends))),
                 // A reader that is too slow misses some events.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
@@ -324,4 +341,22 @@ async fn page(State(app): State<Arc<App>>) -> Response {
     headers.insert(header::CONTENT_SECURITY_POLICY, only);
     let page = format!(include_str!("page.html"), policy = policy, tables = tables);
     (headers, Html(page)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_does_not_wait_for_a_request() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let ledger = Ledger::open(folder.path().join("gateway.accp")).unwrap();
+        // A request has the connection of the gateway.
+        let held = ledger.connection();
+        let own = ledger.again().unwrap();
+        let report = Report::of(&own, By::Session).unwrap();
+        assert_eq!(report.all.requests, 0);
+        drop(held);
+        assert!(Ledger::in_memory().unwrap().again().is_none());
+    }
 }

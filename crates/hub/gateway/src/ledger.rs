@@ -3,13 +3,13 @@
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use accp_store::files;
 use ring::hmac;
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
 use crate::bill::Bill;
 use crate::seal::{self, Seal};
@@ -23,6 +23,9 @@ const VERSION: i64 = 2;
 
 /// Marks a file as a ledger, in the header of SQLite. Older ledgers have no mark.
 const APPLICATION: i64 = 0x4143_4347;
+
+/// How long a connection waits for another one that writes.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// The name of the lock file is the name of the ledger with this ending.
 const LOCK: &str = "-gateway";
@@ -73,6 +76,8 @@ ALTER TABLE request ADD COLUMN hourly INTEGER NOT NULL DEFAULT 0;
 pub struct Ledger {
     connection: Mutex<Connection>,
     seal: Option<Seal>,
+    /// The file, unless the ledger is in memory.
+    file: Option<PathBuf>,
 }
 
 /// Why a ledger cannot be read or written.
@@ -203,7 +208,22 @@ impl Ledger {
         if is_file(file) {
             files::create_private(file)?;
         }
-        Self::with(Connection::open(file)?)
+        let mut ledger = Self::with(Connection::open(file)?)?;
+        ledger.file = is_file(file).then(|| file.to_owned());
+        Ok(ledger)
+    }
+
+    /// Opens the file a second time, for a long read that nobody else has to wait for. `None` if there is no file, or if
+    /// it cannot be opened.
+    pub(crate) fn again(&self) -> Option<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(self.file.as_deref()?, flags).ok()?;
+        connection.busy_timeout(BUSY).ok()?;
+        Some(Self {
+            connection: Mutex::new(connection),
+            seal: None,
+            file: None,
+        })
     }
 
     /// Locks a ledger for the gateway of this process, until the result is dropped. Readers of the ledger need no lock,
@@ -240,7 +260,7 @@ impl Ledger {
     }
 
     fn with(mut connection: Connection) -> Result<Self> {
-        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.busy_timeout(BUSY)?;
         check(&connection)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -259,6 +279,7 @@ impl Ledger {
         Ok(Self {
             connection: Mutex::new(connection),
             seal: None,
+            file: None,
         })
     }
 

@@ -26,6 +26,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod answer;
+mod arriving;
 mod aside;
 mod asides;
 mod bare;
@@ -41,6 +42,7 @@ mod json;
 mod kept;
 mod ledger;
 mod list;
+mod listen;
 mod lock;
 mod mark;
 mod open;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::body::{Body, BodyDataStream, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{Stream, StreamExt as _};
 
+use crate::arriving::{Arriving, Cut, arriving};
 use crate::config::Policy;
 use crate::expand::{self, Expanding, Kind, Whole};
 use crate::headers;
@@ -35,7 +36,7 @@ const FIRST: usize = 1 << 20;
 /// A body that was read whole, or one that is too long: the part that was read, and the rest.
 enum Taken {
     Whole(Bytes),
-    Long(Bytes, BodyDataStream),
+    Long(Bytes, Arriving),
 }
 
 /// Passes a request on, and its answer back.
@@ -56,16 +57,13 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     }
     let at = now();
     if route.form.is_none() || app.config.policy == Policy::Off || headers::is_off(&parts.headers) {
-        let body = (!body.is_end_stream()).then(|| to_send(body));
+        let body = (!body.is_end_stream()).then(|| reqwest::Body::wrap_stream(arriving(body)));
         let sent = send(&app, route, (&parts, &url), body).await;
         let record = route.form.map(|_| Record::unread(&app, route, at));
         return answered(&app, route, sent, record);
     }
-    match take(body, &parts.headers, app.config.body_bytes).await {
-        Err(error) => {
-            let message = format!("the request did not come whole: {error}");
-            answer::error(route.provider, StatusCode::BAD_REQUEST, &message)
-        }
+    match take(arriving(body), &parts.headers, app.config.body_bytes).await {
+        Err(cut) => answer::error(route.provider, cut.status(), &cut.to_string()),
         Ok(Taken::Long(first, rest)) => {
             let body = stream::once(async { Ok(first) }).chain(rest);
             let body = reqwest::Body::wrap_stream(body);
@@ -202,10 +200,9 @@ fn whole(bytes: Bytes) -> Option<reqwest::Body> {
 }
 
 /// Reads a body, unless it has more than `most` bytes.
-async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axum::Error> {
+async fn take(mut rest: Arriving, headers: &HeaderMap, most: usize) -> Result<Taken, Cut> {
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    let mut rest = body.into_data_stream();
     if length.is_some_and(|length| length > most) {
         return Ok(Taken::Long(Bytes::new(), rest));
     }
@@ -220,22 +217,18 @@ async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axu
     Ok(Taken::Whole(taken.into()))
 }
 
-fn to_send(body: Body) -> reqwest::Body {
-    reqwest::Body::wrap_stream(body.into_data_stream())
-}
-
 /// Returns the answer of the provider as it comes.
 fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Response {
     let upstream = match sent {
         Ok(upstream) => upstream,
         Err(error) => {
             let url = app.config.shown(route.provider);
-            let message = send::told(&url, &error);
+            let (status, message) = send::failed(&url, &error);
             tracing::warn!(message);
             if let Some(mut record) = record {
                 record.entry.fault.get_or_insert_with(|| message.clone());
             }
-            return answer::error(route.provider, StatusCode::BAD_GATEWAY, &message);
+            return answer::error(route.provider, status, &message);
         }
     };
     let mut record = record;

@@ -173,7 +173,7 @@ impl Report {
         }
         out.push('\n');
         for row in self.rows.iter().chain([&self.all]) {
-            let _ = write!(out, "{:width$}", row.of);
+            let _ = write!(out, "{:width$}", in_line(&row.of));
             for cell in cells(row) {
                 let _ = write!(out, "  {cell:>11}");
             }
@@ -209,10 +209,10 @@ impl Report {
             );
         }
         for (session, note) in &self.notes {
-            let _ = writeln!(out, "{session}  {note}");
+            let _ = writeln!(out, "{session}  {}", in_line(note));
         }
         for (fault, count) in &self.faults {
-            let _ = writeln!(out, "{count:>width$}  {fault}");
+            let _ = writeln!(out, "{count:>width$}  {}", in_line(fault));
         }
         if let Some(holdout) = &self.holdout {
             let Holdout {
@@ -273,6 +273,11 @@ fn cells(row: &Row) -> [String; 7] {
         format!("{:.0}", row.plain),
         format!("{:.1} %", row.saved() * 100.0),
     ]
+}
+
+/// Returns a text as a part of one line. A model may have any name.
+fn in_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn escaped(text: &str) -> String {

@@ -76,12 +76,17 @@ fn is_of_anthropic(headers: &HeaderMap) -> bool {
 }
 
 /// Returns why the gateway refuses to pass a path on. Either the path is below `/accp/`, where only the gateway's own
-/// pages are, or its steps could lead to another place at the provider.
+/// pages are, or its steps could lead to another place at the provider, or there is none.
 pub(crate) fn misled(path: &str) -> Option<(StatusCode, String)> {
     if path.starts_with("/accp/") {
         let message =
             format!("there is no page {path}; expected /accp/v1/gateway/report, events or ready");
         return Some((StatusCode::NOT_FOUND, message));
+    }
+    if path.is_empty() {
+        // A request of the method CONNECT has no path.
+        let message = "the gateway is not a proxy for CONNECT; give its URL to the client as the base URL of the API";
+        return Some((StatusCode::BAD_REQUEST, message.to_owned()));
     }
     let mut steps = path
         .split('/')
@@ -159,6 +164,9 @@ mod tests {
             let (status, _) = misled(path).expect(path);
             assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
         }
+        let (status, message) = misled("").expect("no path");
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        assert!(message.contains("base URL"), "{message}");
         let (status, _) = misled("/accp/v1/gateway/raport").expect("a page");
         assert_eq!(status, StatusCode::NOT_FOUND);
     }

@@ -21,7 +21,7 @@ impl Seal {
     /// # Errors
     /// If the content is too short.
     pub(crate) fn of(file: &[u8]) -> Result<Self, String> {
-        let file = file.trim_ascii();
+        let file = content(file);
         if file.len() < LEAST {
             return Err(format!(
                 "expected a key file of at least {LEAST} random bytes, such as `openssl rand -base64 32` makes, found {}",
@@ -62,6 +62,17 @@ impl Seal {
     }
 }
 
+/// Returns the bytes of a key file that are the key. Blanks around a text are not part of it. In random bytes a blank
+/// is a byte like any other, where the rest would be too short.
+fn content(file: &[u8]) -> &[u8] {
+    let text = file.trim_ascii();
+    if text.len() < LEAST && !file.is_ascii() {
+        file
+    } else {
+        text
+    }
+}
+
 /// Returns whether a text is sealed.
 pub(crate) fn is_sealed(text: &str) -> bool {
     text.starts_with(SEALED)
@@ -69,7 +80,7 @@ pub(crate) fn is_sealed(text: &str) -> bool {
 
 /// Returns a name that identifies a key file, and that shows nothing of its content.
 pub(crate) fn name_of(file: &[u8]) -> Vec<u8> {
-    let file = hmac::Key::new(hmac::HMAC_SHA256, file.trim_ascii());
+    let file = hmac::Key::new(hmac::HMAC_SHA256, content(file));
     let name = hmac::sign(&file, b"accp gateway: name of the key");
     digest::digest(&digest::SHA256, name.as_ref())
         .as_ref()
@@ -101,5 +112,24 @@ mod tests {
         assert_ne!(of(1).seal("s", "{\"a\":1}").unwrap(), sealed);
         assert!(Seal::of(b"short").unwrap_err().contains("openssl rand"));
         assert_ne!(name_of(&[1; 40]), name_of(&[2; 40]));
+    }
+
+    #[test]
+    fn a_blank_at_the_edge_of_random_bytes_counts_and_one_around_a_text_does_not() {
+        let mut bytes = [0x99; LEAST];
+        bytes[0] = b'\t';
+        let sealed = Seal::of(&bytes).unwrap().seal("s", "{}").unwrap();
+        bytes[0] = b' ';
+        assert_eq!(Seal::of(&bytes).unwrap().open("s", &sealed), None);
+        bytes[0] = b'\t';
+        assert_eq!(
+            Seal::of(&bytes).unwrap().open("s", &sealed).as_deref(),
+            Some("{}")
+        );
+        let text = [b'k'; LEAST];
+        let line = [&text[..], b"\n"].concat();
+        assert_eq!(name_of(&line), name_of(&text));
+        let short = [&text[1..], b"\n"].concat();
+        assert!(Seal::of(&short).unwrap_err().ends_with("found 31"));
     }
 }

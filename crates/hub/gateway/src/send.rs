@@ -3,6 +3,7 @@
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 
+use crate::arriving::{Cut, innermost};
 use crate::headers;
 use crate::route::Route;
 use crate::state::App;
@@ -49,6 +50,15 @@ pub(crate) fn is_refused(sent: &Sent) -> bool {
     sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
 }
 
+/// Returns the status and the words of the answer that a client gets if there is none from the provider. The reason may
+/// be that the client's own request did not come whole.
+pub(crate) fn failed(url: &str, error: &reqwest::Error) -> (StatusCode, String) {
+    match Cut::behind(error) {
+        Some(cut) => (cut.status(), cut.to_string()),
+        None => (StatusCode::BAD_GATEWAY, told(url, error)),
+    }
+}
+
 /// Returns why there is no answer from a provider. `url` is its URL as users see it.
 pub(crate) fn told(url: &str, error: &reqwest::Error) -> String {
     let cause = innermost(error);
@@ -59,13 +69,4 @@ pub(crate) fn told(url: &str, error: &reqwest::Error) -> String {
             "{url} broke off before its answer: {cause}; it may have taken the request, and may bill it"
         )
     }
-}
-
-/// Returns the text of the innermost cause of an error, because the text of the error itself names only the URL.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, TrySendError};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::sync::watch;
+
 use crate::branches::Branches;
 use crate::config::Config;
 use crate::ledger::{Entry, Ledger};
@@ -25,6 +27,8 @@ pub(crate) struct App {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) branches: Arc<Branches>,
     pub(crate) writer: Writer,
+    /// Sees a change when the gateway ends: its sender is dropped.
+    pub(crate) ends: watch::Receiver<()>,
 }
 
 /// Writes the rows of the ledger, one after the other, on a thread of its own.

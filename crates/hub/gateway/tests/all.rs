@@ -16,5 +16,6 @@ mod reading;
 mod receipts;
 mod sockets;
 mod thoughts;
+mod times;
 mod unusual;
 mod upstream;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_gateway::{Config, Policy};
+use accp_gateway::{By, Config, Policy, Report};
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
 use crate::conversation::{Bench, builder, messages, request};
+use crate::edges::{answer, provider};
 
 #[tokio::test]
 async fn a_body_of_32_megabytes_passes_whole() {
@@ -89,6 +90,36 @@ async fn headers_without_end_are_refused_and_the_gateway_goes_on() {
     }
     assert_eq!(flood(1, 1).await.unwrap().status(), 200);
     assert_eq!(bench.upstream.got().len(), 2);
+}
+
+#[tokio::test]
+async fn more_than_a_hundred_headers_pass() {
+    let (openai, got) = provider(vec![answer("application/json", "{}", 0)]).await;
+    let config = Config {
+        openai,
+        ..Config::default()
+    };
+    let bench = Bench::with(config).await;
+    let headers = (0..200).map(|n| {
+        let name = HeaderName::from_bytes(format!("x-own-{n}").as_bytes()).unwrap();
+        (name, HeaderValue::from_static("y"))
+    });
+    let headers: HeaderMap = headers.collect();
+    let asked = bench.client.get(bench.url("/v1/models")).headers(headers);
+    assert_eq!(asked.send().await.unwrap().status(), 200);
+    let got = got.lock().unwrap();
+    assert!(got[0].contains("x-own-199: y\r\n"), "{}", got[0]);
+}
+
+#[tokio::test]
+async fn a_model_of_any_name_has_one_line_of_the_report() {
+    let mut bench = Bench::start(Policy::Append).await;
+    let mut body = request(messages(1));
+    body["model"] = json!("one\nall  9");
+    bench.post("/v1/messages", "k1", body.to_string()).await;
+    let report = Report::of(&bench.stop().await, By::Model).unwrap();
+    let text = report.to_text();
+    assert!(text.contains("\none all  9 "), "{text}");
 }
 
 #[tokio::test]

@@ -82,6 +82,18 @@ async fn an_answer_that_cannot_be_unpacked_passes_and_the_ledger_says_so() {
 }
 
 #[tokio::test]
+async fn a_later_turn_that_cannot_be_unpacked_is_an_error_for_the_client() {
+    let first = chunks(&[json!({"content": "I look."}), call()], Some("tool_calls"));
+    let kind = "content-type: text/event-stream";
+    let headers = format!("{kind}\r\ncontent-encoding: br\r\ncontent-length: 5");
+    let last = answer(&headers, b"\x0b\x02\x80x\x03");
+    let (url, _) = provider(vec![packed("gzip", &first), last]).await;
+    let text = ask(url, json!({})).await.text().await.unwrap();
+    assert!(text.contains("has packed its answer"), "{text}");
+    assert!(!text.contains("memory_read"), "{text}");
+}
+
+#[tokio::test]
 async fn a_whole_answer_that_is_too_long_is_passed_on_and_not_held() {
     // The answer does not say how long it is.
     let body = vec![b' '; (32 << 20) + 99];

@@ -25,6 +25,10 @@ use crate::metrics::add;
 /// The media type of lines of JSON.
 pub(crate) const LINES: &str = "application/x-ndjson";
 const EVENTS: &str = "text/event-stream";
+/// The code of JSON-RPC for a call that its client may not make.
+const INVALID: i32 = -32600;
+/// The code of JSON-RPC for a call that the server cannot finish.
+const UNFINISHED: i32 = -32603;
 
 /// Returns a response of this media type with these pieces. After an error the response stops, and the hub logs
 /// `what` and the session. A hub that ends also stops the responses to clients that follow a log. The hub does not
@@ -75,7 +79,13 @@ impl CallId {
     fn fails(&self, why: &Refused) -> String {
         let code = why.code.to_string();
         let message = format!("{code}: expected {}", why.expected);
-        let error = json!({ "code": -32600, "message": message, "data": { "code": code } });
+        // The hub is at fault where the same call may work later.
+        let number = if why.again.is_some() {
+            UNFINISHED
+        } else {
+            INVALID
+        };
+        let error = json!({ "code": number, "message": message, "data": { "code": code } });
         let answer = json!({ "jsonrpc": "2.0", "id": self.id, "error": error });
         format!("data: {answer}\n\n")
     }
@@ -264,7 +274,7 @@ pub(crate) fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
 }
 
 /// Does the same as [`reason`]. In events, the answer to a call of JSON-RPC comes first.
-fn last_words(kind: &str, call: Option<&CallId>, why: &Refused, hub: &str) -> Bytes {
+pub(crate) fn last_words(kind: &str, call: Option<&CallId>, why: &Refused, hub: &str) -> Bytes {
     let reason = reason(kind, why, hub);
     match call {
         Some(call) if kind == EVENTS => [call.fails(why).as_bytes(), &*reason].concat().into(),

@@ -104,6 +104,14 @@ impl Refused {
         )
     }
 
+    /// The hub ends while a client waits for the answer to its call at another hub.
+    pub(crate) fn ending_in_a_call() -> Self {
+        Self::busy(
+            "an answer of the hub that runs the session, but this hub ends: what the call has sent stands, and an answer \
+             waits there",
+        )
+    }
+
     /// The address does not allow the method of the request.
     pub(crate) fn method() -> Self {
         let expected = "a method that the header `Allow` and /openapi.json name for this address";
@@ -208,6 +216,15 @@ impl Refused {
         Self::busy(
             "that no other program reads the file of the hub meanwhile: nobody can read what was erased, and \
              blocks of the file may still hold it until it is erased again",
+        )
+    }
+
+    /// The disk has no room to erase data. The log of the hub says whether the data has left the tables.
+    pub(crate) fn uncopied(why: &accp_store::StoreError) -> Self {
+        tracing::error!(%why, "data is not erased");
+        Self::busy(
+            "room on the disk for a copy of the store: nothing is erased, or blocks of the disk may still hold it, until \
+             it is erased again; the hub's log says which",
         )
     }
 

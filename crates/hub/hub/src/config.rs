@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use accp_frame::AgentId;
 use serde::{Deserialize, Serialize};
 
 /// Settings of a hub. A TOML file may leave settings out: each then has the default that is given here.
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(config.numbering, Numbering::Shared);
 /// assert_eq!(config.limits.connections, 100);
 /// assert!(Config::from_toml("lisen = 1").unwrap_err().contains("unknown field `lisen`"));
+/// assert!(Config::from_toml("heartbeat = 0").unwrap_err().starts_with("heartbeat = 0: "));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,9 +98,9 @@ pub enum Numbering {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of a frame: 65,536. A longer body is refused with 413.
+    /// Bytes of a frame: 65,536, and 1,024 at least. A longer body is refused with 413.
     pub frame: usize,
-    /// Bytes of the headers of a request: 16,384.
+    /// Bytes of the headers of a request: 16,384, and 8,192 at least.
     pub headers: usize,
     /// Seconds in which the headers of a request, and the first frame of a WebSocket, have to be
     /// there: 10.
@@ -149,9 +151,112 @@ impl Config {
     /// Reads settings in TOML.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// What is wrong, with its line or the name of the setting. A setting with which a hub would serve nobody is
+    /// refused, too.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what the types of the settings do not say.
+    fn check(&self) -> Result<(), String> {
+        AgentId::new(&*self.agent).map_err(|error| format!("agent = {:?}: {error}", self.agent))?;
+        for origin in &self.origins {
+            check_origin(origin).map_err(|cure| format!("origins = [{origin:?}]: {cure}"))?;
+        }
+        self.check_times()?;
+        self.limits.check_sizes()
+    }
+
+    fn check_times(&self) -> Result<(), String> {
+        let limits = &self.limits;
+        for (name, least, seconds) in [
+            ("heartbeat", 1, self.heartbeat),
+            ("idle", 0, self.idle),
+            ("drain", 0, self.drain),
+            ("limits.header_seconds", 1, limits.header_seconds),
+            ("limits.body_seconds", 1, limits.body_seconds),
+            ("limits.write_seconds", 1, limits.write_seconds),
+            ("limits.wait", 0, limits.wait),
+        ] {
+            check_seconds(name, least, seconds)?;
+        }
+        match &self.replica {
+            Some(replica) => check_seconds("replica.lease", 1, replica.lease),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A year, the most seconds that a setting may have. The clock of the system does not reach all larger times.
+const YEAR: u64 = 365 * 24 * 60 * 60;
+
+fn check_seconds(name: &str, least: u64, seconds: u64) -> Result<(), String> {
+    if (least..=YEAR).contains(&seconds) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} = {seconds}: write {least} to {YEAR} seconds"
+    ))
+}
+
+/// The most connections. At its end, the hub waits until each of them is free, and counts them in 32 bits.
+const CONNECTIONS: usize = 1 << 30;
+
+impl Limits {
+    fn check_sizes(&self) -> Result<(), String> {
+        let per_second = |rate: u32| usize::try_from(rate).unwrap_or(usize::MAX);
+        for (name, least, size) in [
+            ("frame", 1_024, self.frame),
+            ("headers", 8_192, self.headers),
+            ("connections", 1, self.connections),
+            ("sessions", 1, self.sessions),
+            ("frames_per_second", 1, per_second(self.frames_per_second)),
+            ("bytes_per_second", 1, per_second(self.bytes_per_second)),
+            ("request", 1_024, self.request),
+            ("bodies", 1_024, self.bodies),
+            ("requests", 1, self.requests),
+            (
+                "sessions_per_minute",
+                1,
+                per_second(self.sessions_per_minute),
+            ),
+            ("agents", 1, self.agents),
+        ] {
+            if size < least {
+                return Err(format!(
+                    "limits.{name} = {size}: write {least} or more, because the hub would serve nobody"
+                ));
+            }
+        }
+        if self.connections > CONNECTIONS {
+            return Err(format!(
+                "limits.connections = {}: write {CONNECTIONS} or less",
+                self.connections
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a browser may send this text as `Origin`. The error says how to write the origin.
+fn check_origin(origin: &str) -> Result<(), &'static str> {
+    let form = "write the scheme, the name and the port as a browser sends them, such as `https://example.com`, in small \
+                letters and without a path";
+    let (scheme, host) = origin.split_once("://").ok_or(form)?;
+    let is_in = |text: &str, more: &str| {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || more.contains(c);
+        !text.is_empty() && text.chars().all(fits)
+    };
+    if !is_in(scheme, "+-.") || !is_in(host, "-._:[]") {
+        return Err(form);
+    }
+    match (scheme, host.rsplit_once(':')) {
+        ("http", Some((_, "80"))) | ("https", Some((_, "443"))) => {
+            Err("leave the port out, because a browser sends no port that the scheme implies")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -104,14 +104,18 @@ impl Fails for EraseError {
 impl From<EraseError> for Refused {
     fn from(error: EraseError) -> Self {
         let code = accp_frame::ErrorCode::REF_NOT_FOUND;
-        match error {
+        // Each text is what the hub expects, and then the error says why.
+        match &error {
             EraseError::Session(_) => Self::unknown_session(),
-            EraseError::Agent { .. } | EraseError::Key(_) => {
-                Self::not_found(code, error.to_string())
+            EraseError::Agent { .. } => {
+                Self::not_found(code, format!("an agent of the session: {error}"))
             }
-            EraseError::Nothing | EraseError::Position { .. } => Self::invalid(error.to_string()),
-            EraseError::Due(..) | EraseError::Outbox(_) => Self::conflict(error.to_string()),
-            error => Self::store(&error),
+            EraseError::Key(_) => Self::not_found(code, format!("a key with a value: {error}")),
+            EraseError::Nothing => Self::invalid(format!("something to erase: {error}")),
+            EraseError::Position { .. } => Self::invalid(format!("positions of the log: {error}")),
+            EraseError::Due(..) => Self::conflict(format!("frames that are handled: {error}")),
+            EraseError::Outbox(_) => Self::conflict(format!("an empty outbox: {error}")),
+            _ => Self::store(&error),
         }
     }
 }

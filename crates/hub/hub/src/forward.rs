@@ -3,7 +3,8 @@
 //! A request is forwarded as it is, with the token of the caller: the other hub decides about it as if it had come
 //! there. It is forwarded once. If the other hub does not run the session either, the caller is asked to try again.
 //!
-//! When this hub ends, a forwarded answer of unknown length stops, like an answer of this hub's own sessions.
+//! When this hub ends, a forwarded answer of unknown length stops, like an answer of this hub's own sessions. Events in
+//! answer to a call of JSON-RPC then end with an error for this call.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
-use crate::abort;
+use crate::abort::{self, CallId};
 use crate::answer::Refused;
 use crate::app::{App, Shared, over};
 use crate::hubs::{CONNECT, Forward};
@@ -47,24 +48,25 @@ pub(crate) async fn request(
     there: &str,
     request: Request,
 ) -> Result<Response, Refused> {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let call = parts.extensions.remove::<CallId>();
     send(
         app,
         session,
         there,
         (parts.method, &parts.uri, parts.headers),
-        body,
+        (body, call),
     )
     .await
 }
 
-/// Forwards a request whose body has been read in part.
+/// Forwards a request whose body has been read in part, or has been read to find the call in it.
 pub(crate) async fn send(
     app: &Shared,
     session: &str,
     there: &str,
     (method, uri, mut headers): (Method, &Uri, HeaderMap),
-    body: Body,
+    (body, call): (Body, Option<CallId>),
 ) -> Result<Response, Refused> {
     let forward = way(app, &headers)?;
     for name in OF_CONNECTION {
@@ -90,27 +92,34 @@ pub(crate) async fn send(
             headers.remove(name);
         }
     }
-    let body = body_of(app, answer);
-    response
-        .body(body)
-        .map_err(|error| lost(app, session, there, &error))
+    let body = body_of(app, answer, call.clone());
+    let response = response.body(body);
+    let mut response = response.map_err(|error| lost(app, session, there, &error))?;
+    if let Some(call) = call {
+        response.extensions_mut().insert(call);
+    }
+    Ok(response)
 }
 
 /// Returns the body of an answer of another hub. A body whose length is not known may go on for ever, so it stops with
 /// the reason when this hub ends.
-fn body_of(app: &Shared, answer: reqwest::Response) -> Body {
+fn body_of(app: &Shared, answer: reqwest::Response, call: Option<CallId>) -> Body {
     let kind = abort::kind(answer.headers());
     let is_sized = answer.content_length().is_some();
     let state = (Box::pin(answer.bytes_stream()), app.ends.clone());
     let app = Arc::clone(app);
     let pieces = stream::unfold(state, move |(mut pieces, mut ends)| {
-        let app = Arc::clone(&app);
+        let (app, call) = (Arc::clone(&app), call.clone());
         async move {
             let piece = tokio::select! {
                 biased;
                 () = over(&mut ends), if !is_sized => {
                     add(&app.metrics.cut);
-                    Err(abort::reason(kind, &Refused::ending(), &app.config.agent))
+                    let why = match call {
+                        Some(_) => Refused::ending_in_a_call(),
+                        None => Refused::ending(),
+                    };
+                    Err(abort::last_words(kind, call.as_ref(), &why, &app.config.agent))
                 }
                 // The other hub has said why if it breaks off its answer.
                 piece = pieces.next() => piece?.map_err(|_| Bytes::new()),

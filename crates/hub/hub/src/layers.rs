@@ -1,6 +1,7 @@
 //! The layers of the hub. They authenticate and authorise each request before its route.
 
 mod pages;
+mod unread;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,19 +27,25 @@ use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
 use crate::{abort, forward, query, spans};
+use unread::BodyRead;
 
 /// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, everything that
 /// the request has opened ends, too.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let body = BodyRead::watch(&mut request);
+    body.tell(guarded(&app, request, next).await)
+}
+
+async fn guarded(app: &Shared, mut request: Request, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
         spans::record_outcome("denied");
         refused.response(&app.config.agent)
     };
-    if let Err(page) = pages::check(&app, request.headers()) {
+    if let Err(page) = pages::check(app, request.headers()) {
         return refused(page);
     }
-    let requester = match Authenticated::of(&app, request.headers()).await {
+    let requester = match Authenticated::of(app, request.headers()).await {
         Ok(requester) => requester,
         Err(denied) => return refused(denied),
     };
@@ -49,7 +56,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         denied = requester.clone().over() => return refused(denied.into()),
         response = next.run(request) => response,
     };
-    abort::abort_when_over(requester, &app, &connection.unwrap_or_default(), response)
+    abort::abort_when_over(requester, app, &connection.unwrap_or_default(), response)
 }
 
 /// Authorises a request for the session of the path, and forwards it if another hub runs the session.
@@ -158,7 +165,10 @@ async fn admit(
     match entered {
         Ok(caller) => match app.sessions.elsewhere(session).await {
             // The hub that has the session counts the forwarded request, so this hub does not.
-            Ok(Some(_)) => follow(&app, &caller, request, next).await,
+            Ok(Some(_)) => match with_call(&app, &caller, request).await {
+                Ok(request) => follow(&app, &caller, request, next).await,
+                Err(refused) => denied(&app, &refused),
+            },
             Ok(None) => match taken(&app, &caller, &mounted, request).await {
                 Ok(request) => {
                     let call = request.extensions().get::<CallId>().cloned();
@@ -190,13 +200,7 @@ async fn taken(
         Body::empty()
     } else {
         app.check_able()?;
-        let frames = BodyFrames::value(
-            body,
-            app.config.limits.request,
-            &app.config.limits,
-            caller.body_quota(),
-        );
-        let body = frames.whole(Vec::new()).await?;
+        let body = whole(app, &caller, body).await?;
         // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
         call = CallId::read(&body);
@@ -216,6 +220,26 @@ async fn taken(
     }
     *request.extensions_mut() = extensions;
     Ok(request)
+}
+
+/// Reads the whole body of a request that another hub answers. If this hub ends first, it answers the call in the body.
+async fn with_call(app: &App, caller: &Authorized, request: Request) -> Result<Request, Refused> {
+    if is_safe(request.method()) {
+        return Ok(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    let body = whole(app, caller, body).await?;
+    if let Some(call) = CallId::read(&body) {
+        parts.extensions.insert(call);
+    }
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+/// Reads the whole body of a request for a service.
+async fn whole(app: &App, caller: &Authorized, body: Body) -> Result<Vec<u8>, Refused> {
+    let limits = &app.config.limits;
+    let frames = BodyFrames::value(body, limits.request, limits, caller.body_quota());
+    frames.whole(Vec::new()).await
 }
 
 /// Returns whether a method changes nothing (RFC 9110, section 9.2.1).

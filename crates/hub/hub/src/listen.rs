@@ -23,14 +23,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::abort::Abort;
 use crate::access::Access;
 use crate::answer::Refused;
 use crate::app::{App, Room, Shared, over};
-use crate::certificates;
+use crate::certificates::Certificate;
 use crate::config::Config;
 use crate::hubs::Forward;
 use crate::layers;
@@ -54,7 +53,7 @@ pub struct Server {
     close: watch::Sender<bool>,
     revision: watch::Sender<u64>,
     unable: watch::Sender<Option<String>>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Certificate>,
     mounts: Vec<Router<Shared>>,
 }
 
@@ -174,7 +173,7 @@ impl Server {
         if access.is_open() && !at.ip().is_loopback() && !config.anybody_from_anywhere {
             return Err(ListenError::Open(at));
         }
-        let tls = config.tls.as_ref().map(certificates::acceptor);
+        let tls = config.tls.as_ref().map(Certificate::open);
         let tls = tls.transpose().map_err(ListenError::Tls)?;
         let listener = TcpListener::bind(at).await;
         let listener = listener.map_err(|error| ListenError::Address(at, error))?;
@@ -301,6 +300,9 @@ impl Server {
         tokio::spawn(renew(Arc::clone(&app)));
         tokio::spawn(layers::watch(Arc::clone(&app), revision));
         tokio::spawn(probe(Arc::clone(&app), unable));
+        if let Some(tls) = &tls {
+            tokio::spawn(tls.watch(app.ends.clone()));
+        }
         let mut shutdown = std::pin::pin!(shutdown);
         // The timer is made before the loop, so that new connections do not delay its ticks.
         let mut rests = interval(idle / 4 + Duration::from_secs(1));
@@ -329,7 +331,7 @@ impl Server {
             let patience = Duration::from_secs(app.config.limits.write_seconds.max(1));
             let stream = WriteTimeout::new(stream, patience);
             let (http, routes, app) = (http.clone(), routes.clone(), Arc::clone(&app));
-            let (tls, open) = (tls.clone(), open.clone());
+            let (tls, open) = (tls.as_ref().map(Certificate::acceptor), open.clone());
             tokio::spawn(async move {
                 let _open = open;
                 let _up = Up::new(&app.metrics.connections);

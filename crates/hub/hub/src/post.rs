@@ -180,7 +180,7 @@ async fn forward_post(
     body: Body,
 ) -> Result<Response, Refused> {
     let request = (Method::POST, uri, headers.clone());
-    let forwarded = forward::send(app, caller.session(), there, request, body);
+    let forwarded = forward::send(app, caller.session(), there, request, (body, None));
     if prefer_wait(headers).is_none() {
         return forwarded.await;
     }

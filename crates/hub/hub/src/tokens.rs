@@ -8,6 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Access, Denied, Identified, Identity};
+use crate::auth::check_session_name;
 use crate::reload::{AccessFileError, Reloaded};
 
 /// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256
@@ -108,6 +109,10 @@ fn parse(text: &str) -> Result<Known, String> {
                  `printf %s TOKEN | sha256sum` prints them"
             ));
         }
+        for name in &entry.sessions {
+            check_pattern(name)
+                .map_err(|cure| format!("token {number}: `sessions` has {name:?}: {cure}"))?;
+        }
         let identity = if entry.agent == "*" {
             Identity::any_agent(entry.sessions)
         } else {
@@ -126,6 +131,17 @@ fn parse(text: &str) -> Result<Known, String> {
         }
     }
     Ok(known)
+}
+
+/// Checks that a session can have this name, or a name with this beginning.
+fn check_pattern(name: &str) -> Result<(), String> {
+    let start = name.strip_suffix('*').unwrap_or(name);
+    if name == "*" {
+        return Ok(());
+    }
+    check_session_name(start).map_err(|names| {
+        format!("the name of a session has {names}; `*` stands at the end alone, for all names that begin so")
+    })
 }
 
 impl Access for Tokens {

@@ -165,19 +165,19 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
             "boss",
             json!({ "from": "eve" }),
             StatusCode::NOT_FOUND,
-            "dev",
+            r"msg:an_agent_of_the_session\:_no_agent_`eve`_is_or_was",
         ),
         (
             "boss",
             json!({ "keys": ["k9"] }),
             StatusCode::NOT_FOUND,
-            "k101__7",
+            r"msg:a_key_with_a_value\:_there_is_no_value_under_`k9`",
         ),
         (
             "boss",
             json!({ "positions": [[900, 901]] }),
             StatusCode::BAD_REQUEST,
-            "900..901",
+            r"msg:positions_of_the_log\:_900..901_are_not",
         ),
         (
             "boss",
@@ -185,7 +185,12 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
             StatusCode::BAD_REQUEST,
             "line_1",
         ),
-        ("boss", json!({}), StatusCode::BAD_REQUEST, "name"),
+        (
+            "boss",
+            json!({}),
+            StatusCode::BAD_REQUEST,
+            r"msg:something_to_erase\:_name_an_agent",
+        ),
     ] {
         let (found, reply) = erase(&hub, token, &body).await;
         assert_eq!(found, status, "{body}: {reply}");

@@ -323,3 +323,32 @@ async fn a_hub_that_ends_does_not_wait_for_an_answer_at_another_hub() {
     assert!(reply.contains("E3002"), "{reply}");
     a.stop().await;
 }
+
+/// A client of MCP reads no event with a name, so it would not learn from the event `error` why its call has ended.
+#[tokio::test]
+async fn a_hub_that_ends_answers_calls_that_it_has_handed_on() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let _dev = agent(&a, "dev").await;
+    assert_eq!(database.holder("lunch"), Some(a.url("")));
+    let call = r#"{"jsonrpc":"2.0","id":"ask-7","method":"tools/call"}"#;
+    let request = b.http.post(b.url("/waits/lunch/dev")).body(call);
+    let mut answer = request.send().await.expect("an answer");
+    let mut text = String::new();
+    while !text.contains(": waits") {
+        let piece = answer.chunk().await.expect("events").expect("they go on");
+        text += &String::from_utf8_lossy(&piece);
+    }
+    b.stop().await;
+    while let Ok(Some(piece)) = answer.chunk().await {
+        text += &String::from_utf8_lossy(&piece);
+    }
+    let data = text.lines().find_map(|line| line.strip_prefix("data: {"));
+    let data = format!("{{{}", data.expect("an answer to the call"));
+    let told: serde_json::Value = serde_json::from_str(&data).expect("JSON");
+    assert_eq!(told["id"], "ask-7", "{text}");
+    assert_eq!(told["error"]["code"], -32603, "{text}");
+    let message = told["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("this hub ends"), "{message}");
+    a.stop().await;
+}

@@ -38,10 +38,10 @@ impl OutgoingFrame {
             None => Self::of_parts(args, me, registry)?,
         };
         let envelope = &mut draft.message.envelope;
-        if let Some(chain) = text(args, "chain")? {
+        if let Some(chain) = filled(args, "chain")? {
             envelope.correlation_id = Some(chain.to_owned().into());
         }
-        if let Some(to) = text(args, "to")? {
+        if let Some(to) = filled(args, "to")? {
             let intent = draft.message.intent.as_str();
             if !matches!(intent, "req" | "qry") {
                 let what =
@@ -116,7 +116,7 @@ impl OutgoingFrame {
             return Err(Fault::argument(what));
         }
         let known = schema_of(registry, intent, operation);
-        let schema = text(args, "schema")?;
+        let schema = filled(args, "schema")?;
         if let (Some(code), true) = (known, schema.is_none() || schema == known) {
             let agent = AgentId::new(me).map_err(|error| Fault::frame(&error))?;
             if let Some(message) = by_registry(registry, &agent, intent, operation, code, params)? {
@@ -210,6 +210,16 @@ pub(crate) fn text<'a>(
         Some(Json::String(text)) => Ok(Some(text)),
         Some(_) => Err(Fault::argument(format!("`{key}` is not a string"))),
     }
+}
+
+/// Returns an argument that is a text which is not empty; null counts as absent. A model that fills in what it does not
+/// need would otherwise continue the chain without a name, or address nobody.
+fn filled<'a>(args: &'a Object<String, Json>, key: &str) -> Result<Option<&'a str>, Fault> {
+    let given = text(args, key)?;
+    if given == Some("") {
+        return Err(Fault::argument(format!("`{key}` is empty; leave it out")));
+    }
+    Ok(given)
 }
 
 /// Returns an argument that is a whole number in this range; null counts as absent.

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use accp_memory::SessionId;
 use accp_memory::disk::tools::{self, Tool as ContextTool, ToolError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
-    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, serve_server};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -16,7 +18,7 @@ use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::{Error, without_client};
-use crate::initialize;
+use crate::{initialize, methods};
 
 /// The instructions that the server sends to the model.
 const INSTRUCTIONS: &str = "This conversation is longer than its window, so results and old turns move to files. What you miss is there: \
@@ -67,6 +69,9 @@ pub async fn serve_context_on(
         .map(drop)
         .map_err(|error| Error::Mcp(error.to_string()))
 }
+
+/// The methods of the server, beside those that every server has.
+const METHODS: [&str; 2] = ["tools/list", "tools/call"];
 
 /// The server of one session.
 struct Server {
@@ -129,6 +134,70 @@ impl ServerHandler for Server {
                 Ok(CallToolResult::error(vec![text]).into())
             }
         }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(methods::absent("prompts/list", &METHODS))
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(methods::absent("prompts/get", &METHODS))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(methods::absent("completion/complete", &METHODS))
+    }
+
+    #[allow(deprecated, reason = "revisions before 2026-07-28")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(methods::absent("logging/setLevel", &METHODS))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(methods::unread(&request, &METHODS))
+    }
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(methods::absent("resources/list", &METHODS))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(methods::absent("resources/templates/list", &METHODS))
+    }
+
+    async fn read_resource(
+        &self,
+        _: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Err(methods::absent("resources/read", &METHODS))
     }
 }
 

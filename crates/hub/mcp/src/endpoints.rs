@@ -17,9 +17,13 @@ use tokio::time::{Instant, sleep_until};
 use crate::connection::Connection;
 use crate::request::McpSession;
 use crate::server::Server;
+use crate::tools::MAX_WAIT;
 
 /// How many MCP sessions an agent has at a time. A further session ends the oldest.
 const SESSIONS: usize = 16;
+/// The shortest time after which an MCP session ends if nothing comes from its client and nothing goes there. A call
+/// that waits as long as a call may wait is silent for that time, so this time is longer.
+const SILENT: Duration = Duration::from_secs(MAX_WAIT + 60);
 
 /// The MCP service of one agent. An MCP session of one agent is unknown to all others.
 pub(crate) type McpService = StreamableHttpService<Server, LocalSessionManager>;
@@ -128,17 +132,18 @@ impl AgentEndpoint {
 
     /// Returns when the endpoint ends if no request comes.
     fn expires(endpoint: &Arc<Self>, idle: Duration) -> Instant {
-        let since = if Self::is_in_use(endpoint) {
-            Instant::now()
+        let idle = if endpoint.connection.is_open() {
+            idle
         } else {
-            endpoint.used().since
+            idle.min(UNOPENED)
         };
-        since
-            + if endpoint.connection.is_open() {
-                idle
-            } else {
-                idle.min(UNOPENED)
-            }
+        let unused = endpoint.used().since + idle;
+        if Self::is_in_use(endpoint) {
+            // An MCP session ends by itself, and nothing tells the endpoint when it does.
+            unused.max(Instant::now() + idle.min(UNOPENED))
+        } else {
+            unused
+        }
     }
 }
 
@@ -283,7 +288,11 @@ impl<A: Agents> Endpoints<A> {
     fn make(&self, who: &Principal) -> AgentEndpoint {
         let connection = Connection::new(Arc::clone(&self.agents), who.beyond_its_request());
         let connection = Arc::new(connection);
-        let manager = Arc::<LocalSessionManager>::default();
+        let mut manager = LocalSessionManager::default();
+        // A model may think for long between two calls, and many clients begin no second session after the first has
+        // ended.
+        manager.session_config.keep_alive = Some(self.idle.max(SILENT));
+        let manager = Arc::new(manager);
         let served = Arc::clone(&connection);
         let service = StreamableHttpService::new(
             move || Ok(Server::new(Arc::clone(&served))),

@@ -46,7 +46,7 @@ pub struct Settings {
     /// The most bytes of a request: 1 MiB by default.
     pub request_bytes: usize,
     /// An agent that no client uses for this time is closed: 30 minutes by default. Its frames wait until it is
-    /// opened again.
+    /// opened again. An MCP session that is silent for this time ends, or after six minutes if this time is shorter.
     pub idle: Duration,
 }
 

@@ -14,6 +14,8 @@ use tokio::io::{
     Chain,
 };
 
+use crate::methods::wrong_field;
+
 const METHOD: &str = "initialize";
 /// The most bytes of `initialize`. A session of MCP keeps what the client says there of itself.
 const MOST: usize = 32 * 1024;
@@ -101,23 +103,7 @@ fn check(params: Option<&Json>) -> Result<(), ErrorData> {
     let Err(error) = serde_path_to_error::deserialize::<_, InitializeRequestParams>(params) else {
         return Ok(());
     };
-    let path = error.path().to_string();
-    let path = if path == "." { "" } else { &path };
-    let why = error.inner().to_string();
-    let missing = why.strip_prefix("missing field `");
-    if let Some(field) = missing.and_then(|rest| rest.strip_suffix('`')) {
-        let dot = if path.is_empty() { "" } else { "." };
-        return wrong(format!("`{path}{dot}{field}` of initialize is missing"));
-    }
-    // A client does not know the names of Rust types, so the error names JSON types.
-    let why = match why.find("expected struct ") {
-        Some(at) => format!("{}expected an object", &why[..at]),
-        None => why
-            .replace("expected a map", "expected an object")
-            .replace("expected a sequence", "expected a list")
-            .replace("invalid type: map", "invalid type: object"),
-    };
-    wrong(format!("`{path}` of initialize: {why}"))
+    wrong(wrong_field(METHOD, &error))
 }
 
 /// Reads a body to its end. `None` if it has more than `most` bytes, or breaks off.

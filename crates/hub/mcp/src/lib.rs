@@ -34,6 +34,7 @@ mod http;
 mod inbox;
 mod initialize;
 mod instructions;
+mod methods;
 mod render;
 mod request;
 mod resources;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use accp_client::Principal;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode, Implementation,
-    InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -19,7 +20,19 @@ use crate::fault::{over, unserved};
 use crate::request::{Request, given_up};
 use crate::resources::Address;
 use crate::subscriptions::{Subscriptions, listen};
-use crate::{answer, calls, instructions, resources, tools};
+use crate::{answer, calls, instructions, methods, resources, tools};
+
+/// The methods of the server, beside those that every server has.
+const METHODS: [&str; 8] = [
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+];
 
 /// A server for one client. Several clients may share a connection.
 pub(crate) struct Server {
@@ -211,5 +224,46 @@ impl ServerHandler for Server {
             () = asked.ends() => Ok(()),
             heard = listen(&self.connection, &context) => heard.map_err(|error| unserved(&error)),
         }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(methods::absent("prompts/list", &METHODS))
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(methods::absent("prompts/get", &METHODS))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(methods::absent("completion/complete", &METHODS))
+    }
+
+    #[allow(deprecated, reason = "revisions before 2026-07-28")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(methods::absent("logging/setLevel", &METHODS))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(methods::unread(&request, &METHODS))
     }
 }

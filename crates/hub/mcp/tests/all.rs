@@ -6,6 +6,7 @@ mod context;
 mod hot;
 mod http;
 mod initialize;
+mod methods;
 mod pieces;
 mod sent;
 mod support;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use accp_client::Error;
 use accp_mcp::{Principal, Service, Settings, TrustPath};
@@ -219,7 +220,7 @@ async fn a_place_that_rests_ends_by_itself() {
         async move { hub.agent(who.agent()) }
     };
     let mut settings = Settings::default();
-    settings.idle = std::time::Duration::from_millis(1);
+    settings.idle = Duration::from_millis(1);
     let service = TrustPath::new(Service::new(agents, settings));
     let app = axum::Router::new().nest_service("/mcp", service);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -237,4 +238,46 @@ async fn a_place_that_rests_ends_by_itself() {
         tokio::task::yield_now().await;
     }
     works(&dev, "accp_send", task("qa", "test_auth")).await;
+}
+
+/// A model may think for long between two calls, and a call may wait for five minutes.
+#[tokio::test]
+async fn a_session_outlives_the_longest_wait() {
+    let (at, _) = serve().await;
+    let http = http();
+    let post = |session: Option<&str>, method: &str, params: serde_json::Value| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let request = http
+            .post(format!("{at}/lunch/dev"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        let request = match session {
+            Some(session) => request.header("mcp-session-id", session),
+            None => request,
+        };
+        request.body(call.to_string()).send()
+    };
+    let begin = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" },
+    });
+    let began = post(None, "initialize", begin).await.unwrap();
+    let session = began.headers()["mcp-session-id"].clone();
+    let session = session.to_str().unwrap();
+    began.text().await.unwrap();
+    for minutes in [6, 29] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(60 * minutes)).await;
+        tokio::time::resume();
+        let answer = post(Some(session), "ping", json!({})).await.unwrap();
+        assert_eq!(answer.status(), 200, "after {minutes} minutes");
+        let text = answer.text().await.unwrap();
+        assert!(text.contains("\"result\":{}"), "{text}");
+    }
+    // A session that is silent for longer ends.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(60 * 31)).await;
+    tokio::time::resume();
+    let answer = post(Some(session), "ping", json!({})).await.unwrap();
+    assert_eq!(answer.status(), 404);
 }

@@ -258,6 +258,18 @@ async fn errors_say_the_code_and_the_cure() {
             "accp_send",
             json!({ "frame": "@dev>req:plan{a:1}", "schema": "TA" }),
         ),
+        (
+            "accp_send",
+            json!({ "frame": "@dev>req:plan{a:1}", "chain": "" }),
+        ),
+        (
+            "accp_ask",
+            json!({ "frame": "@dev>req:plan{a:1}", "to": "" }),
+        ),
+        (
+            "accp_send",
+            json!({ "intent": "req", "operation": "plan", "schema": "" }),
+        ),
         ("accp_done", json!({ "ids": ["first"] })),
         ("accp_done", json!({ "ids": [] })),
         ("accp_query", json!({})),
@@ -326,6 +338,18 @@ async fn errors_say_the_code_and_the_cure() {
 
     accp_send {"frame":"@dev>req:plan{a:1}","schema":"TA"}
     E4003: `frame` and `schema` say the same thing twice; give one
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_send {"frame":"@dev>req:plan{a:1}","chain":""}
+    E4003: `chain` is empty; leave it out
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_ask {"frame":"@dev>req:plan{a:1}","to":""}
+    E4003: `to` is empty; leave it out
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_send {"intent":"req","operation":"plan","schema":""}
+    E4003: `schema` is empty; leave it out
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_done {"ids":["first"]}

@@ -113,7 +113,10 @@ impl HubFile {
             store.is_at(first);
         }
         match store.complete_erasure() {
-            Ok(true) => tracing::info!("an erasure that was cut short is complete now"),
+            Ok(true) => tracing::info!(
+                "an erasure was cut short, and the file has no bytes of what was erased any more; if an erasure was \
+                 not answered, ask for it again"
+            ),
             Ok(false) => {}
             Err(error) => tracing::warn!(
                 "an erasure is not complete, so that the file still has bytes of what was erased: {error}"
@@ -162,12 +165,16 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     Ok(lock)
 }
 
-/// Refuses a folder, and a store with hard links: hubs that open the store under two names would have two locks and
-/// two write-ahead logs.
+/// Refuses what is not a regular file, and a store with hard links: hubs that open the store under two names would have
+/// two locks and two write-ahead logs.
 fn check_links(store: &Path) -> Result<(), StoreError> {
-    if store.is_dir() {
-        let text =
-            "this is a folder: name the file of the sessions in it, which is made if there is none";
+    let found = std::fs::metadata(store);
+    if found.is_ok_and(|found| !found.is_file()) {
+        let text = if store.is_dir() {
+            "this is a folder: name the file of the sessions in it, which is made if there is none"
+        } else {
+            "this is not a regular file: name the file of the sessions, which is made if there is none"
+        };
         return Err(StoreError::new(StoreErrorKind::Io, text));
     }
     #[cfg(unix)]

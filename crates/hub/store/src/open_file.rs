@@ -133,15 +133,23 @@ impl OpenFile {
         }
     }
 
-    /// Writes the mark of an erasure that is not complete, and syncs it to the disk.
-    pub(crate) fn mark_erasure(&self) -> io::Result<()> {
+    /// Writes the mark of an erasure that is not complete, and syncs it to the disk. Returns whether the mark is new:
+    /// it is there already if an earlier erasure was not completed. After an error there is no new mark.
+    pub(crate) fn mark_erasure(&self) -> io::Result<bool> {
         let mut options = File::options();
         options.write(true).create_new(true);
-        let mut file = match files::private(&mut options).open(&self.mark) {
-            // An earlier erasure was not completed.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        let file = match files::private(&mut options).open(&self.mark) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             made => made?,
         };
+        let written = self.write_mark(file);
+        if written.is_err() {
+            self.unmark_erasure();
+        }
+        written.map(|()| true)
+    }
+
+    fn write_mark(&self, mut file: File) -> io::Result<()> {
         file.write_all(MARKED.as_bytes())?;
         file.sync_all()?;
         #[cfg(unix)]
@@ -235,8 +243,16 @@ fn gone(how: &str) -> StoreError {
 
 /// Makes the error for a file, or its folder, that the system does not give access to.
 pub(crate) fn unreachable(error: io::Error) -> StoreError {
-    let text = format!("{error}: check that the folder exists and that this user may write in it");
-    StoreError::new(StoreErrorKind::Io, text).caused_by(error)
+    let (kind, cure) = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            (StoreErrorKind::Full, "free space on the disk")
+        }
+        _ => (
+            StoreErrorKind::Io,
+            "check that the folder exists and that this user may write in it",
+        ),
+    };
+    StoreError::new(kind, format!("{error}: {cure}")).caused_by(error)
 }
 
 #[cfg(unix)]

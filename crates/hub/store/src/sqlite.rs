@@ -412,19 +412,15 @@ impl SqliteStore {
         erase::overwrite(&self.conn, true).map_err(error)?;
         let mut freed = Freed::default();
         let transaction = begin(&mut self.conn).map_err(error)?;
+        // Such a row may have been one of these sides, and would keep what is to be erased.
+        verify::sides(&transaction).map_err(error)?;
         for &(id, erasure) in group {
             let one = erase::side(&transaction, id, erasure);
             let one = one.map_err(|fault| error(fault).in_side(id))?;
             freed.entries += one.entries;
             freed.bytes += one.bytes;
         }
-        // If this process ends between the commit and the end of `scrub`, the mark tells the next process that the
-        // erasure is due.
-        if let Some(file) = &self.open_file {
-            let marked = file.mark_erasure();
-            marked.map_err(|why| error(Fault::Unmade(why)))?;
-        }
-        transaction.commit().map_err(|fault| error(fault.into()))?;
+        erase::commit(transaction, self.open_file.as_ref()).map_err(error)?;
         self.scrub()?;
         Ok(freed)
     }

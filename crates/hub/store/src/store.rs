@@ -200,7 +200,8 @@ pub trait Store {
     /// # Errors
     /// As a [`Conflict`](crate::StoreErrorKind::Conflict) of the side at fault: an entry after the
     /// snapshot; an entry that is due, unless [`Erasure::lapses`]; a snapshot that is older than the
-    /// one that is kept.
+    /// one that is kept. [`Corrupt`](crate::StoreErrorKind::Corrupt) when the store has bytes without a key: they
+    /// may be a value that is to be erased.
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError>;
 
     /// Reads and checks all data of a side: that every row and every digest is right, that no entry

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{cold, entry, launch};
+use crate::common::{Disk, cold, entry, launch};
 use accp_session::{Batch, Entry, Snapshot};
 use accp_store::{Erasure, HubFile, SideId, SqliteStore, Store, StoreErrorKind};
 
@@ -183,6 +183,62 @@ fn a_reader_that_holds_the_old_pages_is_said_and_erasing_again_completes_it() {
     let freed = store.erase(&[(&launch(), &all())]).unwrap();
     assert_eq!((freed.entries, freed.bytes), (0, 0));
     assert_eq!(files_with(folder.path(), SECRET), Vec::<String>::new());
+}
+
+/// A full disk refuses the commit of an erasure. Then nothing is erased, and no mark says that there is something to
+/// complete.
+#[test]
+fn an_erasure_that_a_full_disk_refuses_leaves_no_mark() {
+    let Some(disk) = Disk::mount("8m") else {
+        return;
+    };
+    let path = disk.0.path().join("s.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    fill(&mut store, &launch());
+    // The write-ahead log begins anew.
+    drop(store);
+    let mut store = SqliteStore::open(&path).unwrap();
+    let filler = disk.fill();
+    // The mark has room, and the commit has none.
+    let filled = fs::metadata(&filler).unwrap().len() as usize;
+    fs::write(&filler, vec![7; filled - (24 << 10)]).unwrap();
+    let error = store.erase(&[(&launch(), &all())]).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
+    assert!(!store.erasure_is_due());
+    let whole = store.entry(&launch(), 1).unwrap().unwrap();
+    assert!(whole.text.contains(SECRET));
+    fs::remove_file(filler).unwrap();
+    assert_eq!(store.erase(&[(&launch(), &all())]).unwrap().entries, 120);
+    assert!(!store.erasure_is_due());
+}
+
+/// A disk without room for a copy of the file lets the data leave the tables, and keeps the file from being written
+/// anew.
+#[test]
+fn an_erasure_without_room_for_a_copy_says_what_is_left() {
+    let Some(disk) = Disk::mount("8m") else {
+        return;
+    };
+    let path = disk.0.path().join("s.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    fill(&mut store, &launch());
+    drop(store);
+    let mut store = SqliteStore::open(&path).unwrap();
+    let filler = disk.fill();
+    let filled = fs::metadata(&filler).unwrap().len() as usize;
+    fs::write(&filler, vec![7; filled - (160 << 10)]).unwrap();
+    let first = Erasure {
+        positions: [4].into(),
+        ..all()
+    };
+    let error = store.erase(&[(&launch(), &first)]).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Full);
+    insta::assert_snapshot!(error.to_string().replace(&path.display().to_string(), "s.accp"), @"s.accp: the data is erased from the tables, and its bytes are still in the file, which could not be written anew (database or disk is full): free space, as much as the file has, then erase again");
+    assert!(store.erasure_is_due());
+    assert_eq!(&*store.entry(&launch(), 4).unwrap().unwrap().text, "");
+    fs::remove_file(filler).unwrap();
+    assert_eq!(store.erase(&[(&launch(), &first)]).unwrap().entries, 0);
+    assert!(!store.erasure_is_due());
 }
 
 /// The process of an erasure may end after its commit, and before the files are written anew.

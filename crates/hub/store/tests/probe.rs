@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use crate::common;
+use crate::common::{self, Disk};
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use accp_session::Batch;
 use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
@@ -34,44 +33,6 @@ fn sizes(path: &Path) -> [u64; 2] {
         let name = format!("{}{end}", path.display());
         fs::metadata(name).unwrap().len()
     })
-}
-
-/// A small disk in memory. It is unmounted when this value is dropped.
-struct Disk(TempDir);
-
-impl Disk {
-    /// Returns nothing where the system does not let this process mount.
-    fn mount(bytes: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let size = format!("size={bytes}");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "accp-test"]);
-        let mounted = mount.arg(folder.path()).output();
-        match mounted {
-            Ok(done) if done.status.success() => Some(Self(folder)),
-            done => {
-                println!("skipped, because no disk can be mounted here: {done:?}");
-                None
-            }
-        }
-    }
-
-    /// Writes a file until the disk is full, and returns its path.
-    fn fill(&self) -> PathBuf {
-        let path = self.0.path().join("filler");
-        let full = fs::write(&path, vec![7; 8 << 20]).unwrap_err();
-        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
-        path
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let done = Command::new("umount").arg("-l").arg(self.0.path()).status();
-        if !std::thread::panicking() {
-            assert!(done.unwrap().success());
-        }
-    }
 }
 
 #[test]

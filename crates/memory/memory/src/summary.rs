@@ -72,7 +72,7 @@ impl Content {
             typed
         };
         let prose = prose::prose(messages);
-        let mut progress = progress::progress(messages, &prose, left);
+        let mut progress = progress::progress(messages, &prose, &typed, left);
         let mut decisions = decision::decisions(&prose);
         // A step that is part of a decision is not shown a second time.
         let is_step = |item: &Item| {

@@ -241,7 +241,7 @@ impl Trial<'_> {
 }
 
 /// Returns a reference, which fits every type.
-fn reference() -> Json {
+pub(super) fn reference() -> Json {
     json!({ "$ref": "ctx.budget" })
 }
 

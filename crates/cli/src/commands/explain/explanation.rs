@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;
 use crate::words::{is_at, name, of_the_session, utc};
+use accp_console::output::on_one_line;
 use accp_console::table::Table;
 
 /// A frame in plain words.
@@ -179,10 +180,10 @@ impl fmt::Display for Explanation {
             }) => {
                 write!(f, "\nSchema     {code}, {name} version {version}")?;
                 if let Some(doc) = doc {
-                    write!(f, ": {doc}")?;
+                    write!(f, ": {}", on_one_line(doc))?;
                 }
                 if let Some(frame) = frame {
-                    write!(f, "\nMeaning    {frame}")?;
+                    write!(f, "\nMeaning    {}", on_one_line(frame))?;
                 }
             }
             None => match self.session {

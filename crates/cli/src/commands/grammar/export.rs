@@ -17,10 +17,12 @@ use accp_console::output::{Output, SHARED};
   accp grammar export --form view --format lark
   accp grammar export --format json-schema --registry ours.json -o frames.schema.json
 
-The grammar accepts every frame that an encoder writes with the fields of its schema; `schema` is
-the last param of such a frame. Decoders with this registry accept what the grammar accepts, except
-for what no grammar can check: a key of data that stands twice in its map, the length of a frame,
-and in fields of type number whether the digits after the mark `#` are those of a float.
+The grammar accepts every frame that an encoder writes with the fields of its schema, except for
+long numbers: in a field of type number it has at most 15 digits after the mark `#`. Without the
+mark it has up to 19 digits before the point, and any number of digits behind it. `schema` is the
+last param of such a frame. Decoders with this registry accept what the grammar accepts, except for
+what no grammar can check: a key of data that stands twice in its map, the length of a frame, and
+how many params and items it has.
 
 With --form view, the grammar accepts one or more blocks in the form that `accp primer` teaches.")]
 pub(crate) struct Args {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use accp_registry::{Broken, Change, Problem, Registry, diff, registry_place};
 use serde_json::{Value as Json, json};
 
-use crate::registries::{self, load, load_valid};
+use crate::registries::{self, load, load_valid, placed};
 use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::outcome::{Outcome, Verdict};
@@ -51,10 +51,11 @@ enum Readers {
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut problems = Vec::new();
     let mut registry = Registry::empty();
-    for path in &args.paths {
+    for (index, path) in args.paths.iter().enumerate() {
         match load(path)? {
             Ok(next) => {
                 if let Err(clashes) = registry.merge(next) {
+                    let clashes = placed(&args.paths[..=index], clashes);
                     problems.extend(clashes.into_iter().map(|problem| (path, problem)));
                 }
             }
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     for (path, problem) in &mut problems {
-        // A problem between two registries already names the file of the later registry.
+        // A problem whose place was found already names its file.
         problem
             .file
             .get_or_insert_with(|| path.display().to_string());

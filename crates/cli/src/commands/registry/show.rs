@@ -3,16 +3,16 @@
 use std::fmt;
 use std::path::Path;
 
-use accp_registry::{Registry, Schema};
+use accp_registry::{FrameSpec, Registry, Schema};
 use serde_json::json;
 
 use crate::registries::{codes, load_valid, unknown};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::Output;
+use accp_console::output::{Output, on_one_line};
 use accp_console::table::Table;
 
-/// Show the schemas of a registry: fields, keys, types, defaults and frames
+/// Show the schemas of a registry: fields, keys, types, defaults, variants and frames
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry show                 the standard profiles
@@ -95,12 +95,13 @@ impl fmt::Display for Shown<'_> {
             doc,
             fields,
             frames,
+            variants,
             keep,
             ..
         } = self.0;
         write!(f, "{code}  {name}, version {version}")?;
         if let Some(doc) = doc {
-            write!(f, "\n    {doc}")?;
+            write!(f, "\n    {}", on_one_line(doc))?;
         }
         let heading = ["field", "key", "type", "default", "", ""];
         let mut table = Table::headed(heading).indented(4);
@@ -143,18 +144,56 @@ impl fmt::Display for Shown<'_> {
                 "\n\n    Nothing of it is worth keeping when it leaves the context."
             )?;
         }
-        if frames.is_empty() {
-            return Ok(());
+        if !variants.is_empty() {
+            write!(f, "\n\n{}", of_variants(self.0))?;
         }
-        let mut table = Table::headed(["frame", "requires", "envelope", ""]).indented(4);
-        for frame in frames {
-            table.row([
-                accp_registry::ACCP.title(&frame.head),
-                frame.required.join(", "),
-                frame.envelope.join(", "),
-                frame.doc.clone().unwrap_or_default(),
-            ]);
+        if !frames.is_empty() {
+            write!(f, "\n\n{}", of_frames(frames))?;
         }
-        write!(f, "\n\n{table}")
+        Ok(())
     }
+}
+
+/// Returns the table of the variants of a union. Each has the tag besides the fields that the table shows.
+fn of_variants(schema: &Schema) -> Table {
+    let mut table = Table::headed(["variant", "fields", "requires", ""]).indented(4);
+    for variant in &schema.variants {
+        let names = schema.fields.iter().map(|field| field.name.as_str());
+        let tag = schema.union.as_deref();
+        let names = names.filter(|name| tag != Some(*name) && variant.is_about(name));
+        let names: Vec<&str> = names.collect();
+        table.row([
+            variant.head.concat(),
+            names.join(", "),
+            variant.required.join(", "),
+            variant.doc.clone().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// Returns the table of frames. It says which fields a frame is about, if the `fields` of any frame say so.
+fn of_frames(frames: &[FrameSpec]) -> Table {
+    let rows = frames.iter().map(|frame| {
+        let fields = match &frame.fields {
+            None => String::from("all"),
+            Some(names) if names.is_empty() => String::from("none"),
+            Some(names) => names.join(", "),
+        };
+        [
+            accp_registry::ACCP.title(&frame.head),
+            fields,
+            frame.required.join(", "),
+            frame.envelope.join(", "),
+            frame.doc.clone().unwrap_or_default(),
+        ]
+    });
+    if frames.iter().any(|frame| frame.fields.is_some()) {
+        let heading = ["frame", "fields", "requires", "envelope", ""];
+        let heading = heading.map(String::from);
+        return Table::of(std::iter::once(heading).chain(rows).collect()).indented(4);
+    }
+    let heading = ["frame", "requires", "envelope", ""].map(String::from);
+    let rows = rows.map(|[frame, _, requires, envelope, doc]| [frame, requires, envelope, doc]);
+    Table::of(std::iter::once(heading).chain(rows).collect()).indented(4)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use accp_registry::Registry;
-use accp_store::{Store as _, Summary};
+use accp_store::{Store as _, StoreErrorKind, Summary};
 use serde_json::json;
 
 use crate::audit::Audit;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 /// The message for a file in which an erasure was started but not completed.
-const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, still has bytes of what was \
+const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, may still have bytes of what was \
                         erased: wait for a hub that is erasing, start a hub on the file, or say the same \
                         `accp session erase` again";
 
@@ -46,7 +46,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut file = store_file::open(&args.file)?;
     // All checks see the same state of the file, even while a hub writes to it.
     file.hold()?;
-    file.check_file()?;
+    let mut faults = 0;
+    match file.check_file() {
+        // The sessions that the damage does not hit are still checked.
+        Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+            faults += 1;
+            output::error(error);
+        }
+        checked => checked?,
+    }
     let all = match &args.session {
         Some(name) => Sides {
             sound: vec![store_file::find(&mut file, &args.file, Some(name))?],
@@ -54,7 +62,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         },
         None => store_file::list(&mut file)?,
     };
-    let mut faults = 0;
     if file.erasure_is_due() {
         faults += 1;
         let file = args.file.display();

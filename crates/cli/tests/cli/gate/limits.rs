@@ -383,3 +383,38 @@ fn a_model_that_rests_takes_none_of_the_open_requests() {
     }
     assert_eq!(client.get("/accp/v1/sessions").status, 200);
 }
+
+/// The hub closes the connection of a request that it answers before the body has come.
+#[test]
+fn a_refusal_before_the_body_says_that_its_connection_closes() {
+    let hub = TestHub::with("", &[DEV]);
+    let nobody = hub.client();
+    let announced = [
+        ("content-type", "application/json"),
+        ("content-length", "2"),
+    ];
+    let paths = [
+        "/accp/v1/frames?session=lunch",
+        "/mcp/lunch/dev",
+        "/a2a/lunch/dev",
+    ];
+    for path in paths {
+        let refused = nobody.open("POST", path, &announced, b"").finish();
+        assert_eq!(refused.status, 401, "{path}: {refused:?}");
+        assert_eq!(
+            refused.header("connection"),
+            Some("close"),
+            "{path}: {refused:?}"
+        );
+    }
+    // A refusal of what the body says keeps the connection, and so does one of a request without a body.
+    let dev = hub.client_of(DEV);
+    let kind = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+    ];
+    let wrong = dev.open("POST", "/mcp/lunch/dev", &kind, b"{}").finish();
+    assert_eq!((wrong.status, wrong.header("connection")), (400, None));
+    let unknown = nobody.open("GET", "/mcp/lunch/dev", &[], b"").finish();
+    assert_eq!((unknown.status, unknown.header("connection")), (401, None));
+}

@@ -69,15 +69,14 @@ impl Texts {
     /// Returns the messages that have left the list of a request, each with its words.
     fn left(&self, request: &Json) -> Vec<(usize, Vec<String>)> {
         let text = request.to_string();
-        let Some((_, rest)) = text.split_once("[messages 0 to ") else {
+        let last = text.split("[messages ").skip(1).find_map(|rest| {
+            let (numbers, _) = rest.split_once(" left out; ")?;
+            numbers.split(' ').nth(2)?.parse::<usize>().ok()
+        });
+        let Some(last) = last else {
             return Vec::new();
         };
-        let last = rest.split(' ').next().and_then(|last| last.parse().ok());
-        let left = self
-            .list
-            .iter()
-            .enumerate()
-            .take(last.map_or(0, |last: usize| last + 1));
+        let left = self.list.iter().enumerate().take(last + 1);
         let left = left.filter(|(_, message)| message["role"] != "system");
         left.map(|(at, message)| {
             let mut found = Vec::new();

@@ -50,6 +50,7 @@ impl Sessions {
         }
         let erased = erased.map_err(|error| match error.kind() {
             StoreErrorKind::Busy => Refused::unscrubbed(),
+            StoreErrorKind::Full => Refused::uncopied(&error),
             _ => Refused::store(&error),
         });
         erased?.map_err(Refused::from)

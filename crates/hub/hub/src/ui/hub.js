@@ -71,12 +71,12 @@ function login(why) {
   return asked;
 }
 
-// What the hub says in the frame that refuses a request.
+// Says why the hub refuses a request: its frame says what it expects.
 function reason(text) {
   const said = /[{|]msg:((?:[^|}\\]|\\.)*)/.exec(text);
   if (!said) return text.slice(0, 200);
   // A frame has `_` for a space, `__` for `_`, `%XX` for the bytes of other characters, and a backslash before a delimiter.
-  return said[1].replace(/__?|\\(.)|(?:%[0-9A-Fa-f]{2})+/gs, (part, delimiter) => {
+  const expected = said[1].replace(/__?|\\(.)|(?:%[0-9A-Fa-f]{2})+/gs, (part, delimiter) => {
     if (delimiter) return delimiter;
     if (part[0] === '_') return part === '__' ? '_' : ' ';
     try {
@@ -85,6 +85,7 @@ function reason(text) {
       return part;
     }
   });
+  return `The hub expects ${expected}`;
 }
 
 async function ask(path, options = {}) {
@@ -116,6 +117,6 @@ async function* lines(body) {
     const end = entries.findIndex(({ error }) => error);
     const good = end < 0 ? entries : entries.slice(0, end);
     if (good.length) yield good;
-    if (end >= 0) throw new Error(entries[end].error.expected);
+    if (end >= 0) throw new Error(`The hub expects ${entries[end].error.expected}`);
   }
 }

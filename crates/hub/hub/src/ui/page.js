@@ -13,7 +13,7 @@ async function watchSessions() {
         }
         if (!view) tell('live', 'Connected');
       } catch (error) {
-        if (!view) tell('lost', `The hub does not answer: ${error.message}`);
+        if (!view) tell('lost', `No list of sessions: ${error.message}`);
       }
     }
     await pause(3000);

@@ -2,13 +2,14 @@
 
 pub(crate) mod database;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use accp_hub::{Access, Config, Open, Server, Sessions, Tokens};
 use accp_store::{Committer, MemoryStore, SqliteStore, StoreError};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{SinkExt as _, StreamExt as _, stream};
 use reqwest::StatusCode;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -16,6 +17,16 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// A service for agents, whose answers are events and do not end.
+fn waiting() -> axum::Router {
+    let waits = || async {
+        let begin = stream::iter([Ok::<_, Infallible>(": waits\n\n")]);
+        let events = axum::body::Body::from_stream(begin.chain(stream::pending()));
+        ([("content-type", "text/event-stream")], events)
+    };
+    axum::Router::new().route("/", axum::routing::post(waits))
+}
 
 pub(crate) struct TestHub {
     pub(crate) address: SocketAddr,
@@ -72,7 +83,8 @@ impl TestHub {
         let sessions = Sessions::new(&config, store).expect("a store");
         let server = Server::bind(config, sessions, access)
             .await
-            .expect("a port");
+            .expect("a port")
+            .mount("/waits", waiting());
         let address = server.address();
         let (end, ended) = oneshot::channel();
         let task = tokio::spawn(server.run(async move { drop(ended.await) }));

@@ -17,7 +17,7 @@ use crate::changes::{Conflict, State};
 use crate::conflict;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed};
-use crate::table::{integer, text};
+use crate::table::{integer, no_key, text};
 
 /// The column keeps some characters as U+0001 and a digit (see `text`). Without the U+0001, the length of the
 /// column is the length of the text.
@@ -45,7 +45,14 @@ const BYTES: &str = "DELETE FROM accp_blob b USING unnest($3::bytea[]) u (digest
             AND c.state < 2)
     RETURNING octet_length(b.bytes)::bigint";
 
-/// Erases from one side.
+/// Bytes under a digest that no key has.
+const KEYLESS: &str = "SELECT b.digest FROM accp_blob b
+    WHERE b.session = $1 AND b.agent = $2 AND NOT EXISTS
+        (SELECT FROM accp_cold c WHERE c.session = $1 AND c.agent = $2 AND c.digest = b.digest)
+    LIMIT 1";
+
+/// Erases from one side. Refuses a side that has bytes without a key: they may be a value that is to be erased, and
+/// its key was lost.
 pub(super) fn side(link: &mut Link, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {
     let positions = erasure.positions.iter();
     let positions: Vec<i64> = positions
@@ -60,12 +67,16 @@ pub(super) fn side(link: &mut Link, id: &SideId, erasure: &Erasure) -> Result<Fr
         ask(OF_SIDE, id),
         FlightStep::Query(ENTRIES, of_entries),
         FlightStep::Query(NAMED, of_keys),
+        ask(KEYLESS, id),
     ];
     let found = link.flight(&steps)?;
     let mut freed = Freed::default();
     let Some(row) = first(&found, 0) else {
         return Ok(freed);
     };
+    if let Some(row) = first(&found, 3) {
+        return Err(no_key(row.try_get(0)?).into());
+    }
     let mut side = read_side(row)?;
     let mut snapshots = Rows::new(SNAPSHOTS, &SNAPSHOT);
     let mut marks = Rows::new(MARKS, &LOG);

@@ -13,7 +13,7 @@ use super::read::{
 };
 use crate::changes::SideRow;
 use crate::side::SideId;
-use crate::table::{other_digest, same_count};
+use crate::table::{no_key, other_digest, same_count};
 
 /// The number of entries that are read at once.
 const ENTRIES: usize = 1_000;
@@ -66,10 +66,7 @@ fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
         named.insert(key.digest);
     }
     match lengths.keys().find(|digest| !named.contains(digest)) {
-        Some(digest) => {
-            let text = format!("table `blob` keeps bytes under digest {digest}, which no key has");
-            Err(Fault::Corrupt(text))
-        }
+        Some(digest) => Err(no_key(digest.as_bytes()).into()),
         None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accp_registry::Hash;
 use accp_session::Due;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::commit::save_snapshot;
 use super::fault::Fault;
@@ -13,16 +13,19 @@ use super::side::Side;
 use super::{cold, entry};
 use crate::changes::{Conflict, State};
 use crate::conflict;
+use crate::open_file::OpenFile;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed};
-use crate::table::{Cell, integer, text};
+use crate::table::{Cell, integer, no_key, text};
 
-/// Erases texts and values of a side, inside a transaction.
+/// Erases texts and values of a side, inside a transaction. The caller has checked that no row is of a side that does
+/// not exist.
 pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {
     let mut freed = Freed::default();
     let Some(mut side) = Side::find(conn, id)? else {
         return Ok(freed);
     };
+    check_keys(conn, side.number)?;
     if let Some(snapshot) = &erasure.snapshot {
         side.row.cover(snapshot)?;
         save_snapshot(conn, side.number, snapshot)?;
@@ -69,6 +72,22 @@ pub(super) fn overwrite(conn: &Connection, is_on: bool) -> Result<(), Fault> {
     Ok(conn.pragma_update(None, "secure_delete", is_on)?)
 }
 
+/// Commits an erasure. If this process ends between the commit and the end of [`scrub`], a mark beside the file tells the
+/// next process that the erasure is due.
+pub(super) fn commit(transaction: Transaction<'_>, file: Option<&OpenFile>) -> Result<(), Fault> {
+    let Some(file) = file else {
+        return Ok(transaction.commit()?);
+    };
+    let is_new = file.mark_erasure().map_err(Fault::Unmade)?;
+    let committed = transaction.commit().map_err(Fault::from);
+    // If SQLite has refused the commit, nothing was erased, and the mark would say otherwise. After any other error
+    // nobody knows whether the commit was kept, so the mark stays.
+    if is_new && committed.as_ref().is_err_and(Fault::is_refusal) {
+        file.unmark_erasure();
+    }
+    committed
+}
+
 /// Writes the whole file anew and empties the write-ahead log. Without this, free pages, and the free room in pages,
 /// could still hold deleted data: also copies that were left behind when a page was split.
 pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
@@ -76,13 +95,27 @@ pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
     conn.pragma_update(None, "temp_store", "FILE")?;
     let copied = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    copied?;
+    copied.map_err(Fault::Uncopied)?;
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-    let is_busy: bool = conn.query_row(sql, (), |row| row.get(0))?;
+    let emptied = conn.query_row(sql, (), |row| row.get(0));
+    let is_busy: bool = emptied.map_err(Fault::Uncopied)?;
     if is_busy {
         return Err(Fault::Unscrubbed);
     }
     Ok(())
+}
+
+/// Checks that all bytes of a side have a key. Bytes without a key may be a value that is to be erased, and its key was
+/// lost.
+fn check_keys(conn: &Connection, side: i64) -> Result<(), Fault> {
+    let sql = "SELECT digest FROM blob WHERE side = ?1 AND digest NOT IN
+        (SELECT digest FROM cold WHERE side = ?1) LIMIT 1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let found: Option<Vec<u8>> = statement.query_row([side], |row| row.get(0)).optional()?;
+    match found {
+        Some(digest) => Err(no_key(&digest).into()),
+        None => Ok(()),
+    }
 }
 
 /// Returns how many bytes the text at a position has; 0 when it has none any more.

@@ -33,6 +33,8 @@ pub(super) enum Fault {
     NoWal(String),
     /// Another process is reading a state of the file that has the erased data, so the data cannot be overwritten now.
     Unscrubbed,
+    /// The data is erased from the tables, and the file could not be written anew, so it still has the bytes.
+    Uncopied(rusqlite::Error),
     /// Another process has the file open.
     InUse,
     /// The file, or a file beside it, cannot be made or written.
@@ -40,6 +42,17 @@ pub(super) enum Fault {
 }
 
 impl Fault {
+    /// Returns whether SQLite has refused a commit without keeping any of it.
+    pub(super) fn is_refusal(&self) -> bool {
+        let Self::Sqlite(source) = self else {
+            return false;
+        };
+        matches!(
+            reason(source).0,
+            StoreErrorKind::Full | StoreErrorKind::Busy
+        )
+    }
+
     /// Makes the error that the store returns.
     pub(super) fn in_file(self, file: &str) -> StoreError {
         let error = |kind, text: &str| StoreError::new(kind, text).in_store(file);
@@ -76,6 +89,20 @@ impl Fault {
                 error(StoreErrorKind::Io, &text).caused_by(source)
             }
             Self::Unscrubbed => error(StoreErrorKind::Busy, UNSCRUBBED),
+            Self::Uncopied(source) => {
+                let (kind, _) = reason(&source);
+                let cure = match kind {
+                    StoreErrorKind::Full => "free space, as much as the file has",
+                    StoreErrorKind::Busy => "end the process that writes to the file",
+                    StoreErrorKind::Corrupt => BACKUP,
+                    _ => "check the disk",
+                };
+                let text = format!(
+                    "the data is erased from the tables, and its bytes are still in the file, which could not be \
+                     written anew ({source}): {cure}, then erase again"
+                );
+                error(kind, &text).caused_by(source)
+            }
             Self::InUse => error(StoreErrorKind::Busy, IN_USE),
             Self::Unmade(source) => unreachable(source).in_store(file),
             Self::NoWal(mode) => error(

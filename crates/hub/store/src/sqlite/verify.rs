@@ -11,7 +11,7 @@ use super::row::all;
 use super::side::Side;
 use super::{cold, entry, read, schema};
 use crate::side::SideId;
-use crate::table::other_digest;
+use crate::table::{no_key, other_digest};
 
 /// Runs SQLite's own check of the file (pages, indexes and constraints), and checks that the tables
 /// are those of the format and have rows of known sides only.
@@ -21,6 +21,11 @@ pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     if found != "ok" {
         return Err(Fault::Corrupt(found));
     }
+    sides(conn)
+}
+
+/// Checks that the tables have rows of known sides only.
+pub(super) fn sides(conn: &Connection) -> Result<(), Fault> {
     for table in schema::of_a_side(conn)? {
         let sql =
             format!("SELECT side FROM {table} WHERE side NOT IN (SELECT side FROM side) LIMIT 1");
@@ -101,10 +106,7 @@ fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
         named.insert(key.digest);
     }
     match lengths.keys().find(|digest| !named.contains(digest)) {
-        Some(digest) => {
-            let text = format!("table `blob` keeps bytes under digest {digest}, which no key has");
-            Err(Fault::Corrupt(text))
-        }
+        Some(digest) => Err(no_key(digest.as_bytes()).into()),
         None => Ok(()),
     }
 }

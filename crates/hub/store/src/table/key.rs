@@ -65,6 +65,14 @@ impl Key {
     }
 }
 
+/// Makes the fault for bytes that are kept although no key has their digest.
+pub(crate) fn no_key(digest: &[u8]) -> Damage {
+    Damage(format!(
+        "table `blob` keeps bytes under digest {}, which no key has",
+        hex(digest)
+    ))
+}
+
 /// Makes the fault for bytes that are kept under a wrong digest.
 pub(crate) fn other_digest(digest: &[u8], found: &Hash) -> Damage {
     Damage(format!(

@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use accp_store::{Erasure, SideId, Store, StoreError};
+use tempfile::TempDir;
 
 /// The side that [`fill`] fills.
 pub(crate) fn launch() -> SideId {
@@ -186,4 +189,42 @@ pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
 pub(crate) fn tamper(path: &Path, sql: &str) {
     let conn = rusqlite::Connection::open(path).unwrap();
     conn.execute_batch(sql).unwrap();
+}
+
+/// A small disk in memory. It is unmounted when this value is dropped.
+pub(crate) struct Disk(pub(crate) TempDir);
+
+impl Disk {
+    /// Returns nothing where the system does not let this process mount.
+    pub(crate) fn mount(bytes: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let size = format!("size={bytes}");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "accp-test"]);
+        let mounted = mount.arg(folder.path()).output();
+        match mounted {
+            Ok(done) if done.status.success() => Some(Self(folder)),
+            done => {
+                println!("skipped, because no disk can be mounted here: {done:?}");
+                None
+            }
+        }
+    }
+
+    /// Writes a file until the disk is full, and returns its path.
+    pub(crate) fn fill(&self) -> PathBuf {
+        let path = self.0.path().join("filler");
+        let full = fs::write(&path, vec![7; 8 << 20]).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg("-l").arg(self.0.path()).status();
+        if !std::thread::panicking() {
+            assert!(done.unwrap().success());
+        }
+    }
 }

@@ -47,7 +47,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
         }
         if let Some((message, answer)) = answer(&wanted, sentence, case) {
             let evidence = format!(
-                "asks \"{}\", and message {message} answers: {}",
+                "the assistant asks \"{}\", and message {message} answers: {}",
                 sentence.text,
                 clipped(&answer)
             );

@@ -108,7 +108,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
         if let Some(sentence) = against {
             let Item { message, text } = decision.item;
             let evidence = format!(
-                "says \"{}\", but message {message} decided: {text}",
+                "the assistant says \"{}\", but message {message} decided: {text}",
                 sentence.text
             );
             found.push(Sign::new(

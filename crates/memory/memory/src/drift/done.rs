@@ -46,7 +46,7 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let (message, what) = open?;
     Some(Sign::new(
         Indicator::Done,
-        format!("says \"{claim}\", but {what}"),
+        format!("the assistant says \"{claim}\", but {what}"),
         vec![message],
     ))
 }

@@ -41,7 +41,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     missing
         .filter(|one| !paraphrased(&one.item.text, &others))
         .map(|one| {
-            let evidence = format!("does not stand in the list: {}", one.item.text);
+            let evidence = format!("a constraint does not stand in the list: {}", one.item.text);
             let sign = Sign::new(Indicator::Constraint, evidence, vec![one.item.message]);
             sign.with_passage(&one.item.text)
         })

@@ -38,8 +38,9 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     }
     let intent = case.content.intent.first().map(|item| item.message);
     let request = case.content.request.as_ref().map(|item| item.message);
-    let evidence =
-        format!("shares hardly a word with the intent, the facts and the last request: {action}");
+    let evidence = format!(
+        "the action shares hardly a word with the intent, the facts and the last request: {action}"
+    );
     Some(Sign::new(
         Indicator::Unrelated,
         evidence,

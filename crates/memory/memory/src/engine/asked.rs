@@ -3,6 +3,7 @@
 
 use super::Memory;
 use super::mark::{Lines, MESSAGE, TOOL};
+use crate::parsed::Parsed;
 use crate::summary::{Item, quoted};
 
 /// How many characters of a request a summary shows, if it has no room for the whole request. With 0, the mark stands
@@ -21,19 +22,20 @@ impl Memory {
     /// Returns requests as a summary shows them, in at most `most` tokens. If they do not all fit, the newest request
     /// gets room first, then the first request, then the others from new to old. A request without enough room keeps
     /// its first lines, and a mark names the other lines. If there is not even room for these marks, the oldest
-    /// requests have one mark together.
-    pub(super) fn requests(&self, asked: &[&Item], most: u64) -> String {
-        let whole = asked.iter().map(|item| {
-            let quoted = quoted(&item.text);
-            format!("{MESSAGE}{}:\n{quoted}", item.message)
-        });
+    /// requests have one mark together. `all` are the messages of the list, which have the names of the speakers.
+    pub(super) fn requests(&self, all: &[Parsed], asked: &[&Item], most: u64) -> String {
+        let heads = asked.iter().map(|item| head(all, item));
+        let heads: Vec<String> = heads.collect();
+        let whole = asked.iter().zip(&heads);
+        let whole = whole.map(|(item, head)| format!("{head}\n{}", quoted(&item.text)));
         let whole: Vec<String> = whole.collect();
         let text = whole.join("\n");
         if self.counter.count(&text) as u64 <= most {
             return text;
         }
-        let forms = asked.iter().zip(whole);
-        let forms: Vec<Forms> = forms.map(|(item, whole)| self.forms(item, whole)).collect();
+        let forms = asked.iter().zip(&heads).zip(whole);
+        let forms = forms.map(|((item, head), whole)| self.forms(item, head, whole));
+        let forms: Vec<Forms> = forms.collect();
         let shown = fitting(&forms, most);
         let shown = shown.iter().zip(&forms);
         let shown: Vec<&(String, u64)> = shown.map(|(at, forms)| &forms[*at]).collect();
@@ -57,7 +59,7 @@ impl Memory {
     }
 
     /// Returns the forms of a request. No form has more tokens than the one before it.
-    fn forms(&self, item: &Item, whole: String) -> Forms {
+    fn forms(&self, item: &Item, head: &str, whole: String) -> Forms {
         let characters = item.text.chars().count();
         let name = format!("{MESSAGE}{}", item.message);
         let read = self.message(&name).unwrap_or_default();
@@ -66,7 +68,7 @@ impl Memory {
         let mut forms = vec![last.clone()];
         for most in CUT {
             if characters > most {
-                let cut = beginning(&name, &item.text, &read, most);
+                let cut = beginning(&name, head, (&*item.text, &*read), most);
                 let tokens = self.tokens_of(&cut);
                 if tokens < last.1 {
                     last = (cut, tokens);
@@ -121,10 +123,17 @@ fn fitting(forms: &[Forms], most: u64) -> Vec<usize> {
     shown
 }
 
+/// Returns the head of a request: its message, and the name of its speaker if it has one.
+fn head(all: &[Parsed], item: &Item) -> String {
+    let name = all.get(item.message).and_then(|one| one.name.as_deref());
+    let name = name.map_or(String::new(), |name| format!(" ({name})"));
+    format!("{MESSAGE}{}{name}:", item.message)
+}
+
 /// Returns the first lines of a request, in at most this many characters, and the mark for the other lines. The mark
 /// counts the lines of `read`. This text differs from `text` if `text` has a mark for a block of an earlier request, or
 /// if the message has a name or a picture.
-fn beginning(name: &str, text: &str, read: &str, characters: usize) -> String {
+fn beginning(name: &str, head: &str, (text, read): (&str, &str), characters: usize) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut room = characters;
     let mut shown = 0;
@@ -160,9 +169,9 @@ fn beginning(name: &str, text: &str, read: &str, characters: usize) -> String {
     };
     let mark = mark.left_out();
     if begins.trim().is_empty() {
-        format!("{name}:\n{mark}")
+        format!("{head}\n{mark}")
     } else {
-        format!("{name}:\n{}\n{mark}", quoted(&begins))
+        format!("{head}\n{}\n{mark}", quoted(&begins))
     }
 }
 
@@ -174,7 +183,10 @@ mod tests {
     fn a_mark_names_the_lines_that_a_reader_does_not_see() {
         let lines: Vec<String> = (1..=9).map(|n| format!("line {n} of it")).collect();
         let text = lines.join("\n");
-        let cut = beginning("message 4", &text, &text, 30);
+        let beginning = |text: &str, read: &str, characters| {
+            super::beginning("message 4", "message 4:", (text, read), characters)
+        };
+        let cut = beginning(&text, &text, 30);
         assert_eq!(
             cut,
             "message 4:\n> line 1 of it\n> line 2 of it\n\
@@ -182,17 +194,17 @@ mod tests {
         );
         // The name of the speaker is the first line that the tool reads.
         let named = format!("ann\n{text}");
-        let cut = beginning("message 4", &text, &named, 30);
+        let cut = beginning(&text, &named, 30);
         assert!(cut.contains("[lines 4-10 of message 4 left out"), "{cut}");
         // A line stands for a block in the middle, which an earlier request has.
         let other = text.replace("line 5 of it", "a block\nof two lines");
         for (characters, from) in [(30, 3), (80, 8)] {
-            let cut = beginning("message 4", &text, &other, characters);
+            let cut = beginning(&text, &other, characters);
             assert!(cut.contains(&format!("[lines {from}-10 of")), "{cut}");
         }
         // Of a single long line, the beginning stays.
         let long = "word ".repeat(90);
-        let cut = beginning("message 4", &long, &long, 50);
+        let cut = beginning(&long, &long, 50);
         assert!(cut.contains("> word word"), "{cut}");
         assert!(
             cut.contains("\u{2026}\n[line 1 of message 4 left out"),

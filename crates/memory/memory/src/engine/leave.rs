@@ -187,7 +187,7 @@ impl Memory {
             _ => typed,
         };
         let asked: Vec<_> = typed.iter().filter(|item| item.message < end).collect();
-        let requests = self.requests(&asked, most);
+        let requests = self.requests(all, &asked, most);
         let said = |characters: usize| {
             let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
             let others = all[..end].iter().filter(is_asked);
@@ -206,24 +206,44 @@ impl Memory {
             used += count(line) + 1;
             used <= room
         });
-        let kept = kept.count();
-        lines.drain(..lines.len() - kept);
-        let head = format!(
-            "[messages 0 to {0} left out; {TOOL}(\"{MESSAGE}{0}\", 1, 40) shows lines of message {0}]",
-            end - 1
-        );
-        let mut text = vec![head];
+        let gone = lines.len() - kept.count();
+        lines.drain(..gone);
+        let mut text = vec![self.head(end)];
         if !requests.is_empty() {
             text.push(format!(
-                "Requests so far, in order; the later one counts:\n{requests}"
+                "Requests so far, in order; where two differ, the later one counts:\n{requests}"
             ));
         }
         if !lines.is_empty() {
-            text.push(format!("What was said and done:\n{}", lines.join("\n")));
+            let last = if gone > 0 { " last" } else { "" };
+            text.push(format!(
+                "What was said and done{last}:\n{}",
+                lines.join("\n")
+            ));
         }
         let text = text.join("\n");
         let tokens = count(&text) + crate::bill::AROUND;
         Left { end, text, tokens }
+    }
+
+    /// Returns the first line of a summary of the messages before `end`: which of them left, and how to read them. A
+    /// result whose name is a number is found by counting, so the line says which numbers left.
+    fn head(&self, end: usize) -> String {
+        let before = self.state.messages.iter().take(end);
+        let first = before.clone().position(|known| !known.is_system);
+        let first = first.unwrap_or(0);
+        let results = before.flat_map(|known| &known.results);
+        let numbers = results.filter_map(|result| result.name.parse::<usize>().ok());
+        let numbers: Vec<usize> = numbers.collect();
+        let results = match (numbers.iter().min(), numbers.iter().max()) {
+            (Some(from), Some(to)) if from == to => format!(" with result {from}"),
+            (Some(from), Some(to)) => format!(" with results {from} to {to}"),
+            _ => String::new(),
+        };
+        format!(
+            "[messages {first} to {0}{results} left out; {TOOL}(\"{MESSAGE}{0}\", 1, 40) shows lines of message {0}]",
+            end - 1
+        )
     }
 }
 
@@ -232,11 +252,39 @@ fn line(message: &Parsed, characters: usize) -> Option<String> {
     let calls = message.calls.iter();
     let calls = calls.map(|call| format!("{}({})", call.tool, call.arguments));
     let results = message.results.iter();
-    let results = results.map(|result| format!("-> {}", result.text));
+    let results = results.map(|result| {
+        if result.text.trim().is_empty() {
+            "-> (empty)".to_owned()
+        } else {
+            format!("-> {}", result.text)
+        }
+    });
     let words = Some(message.text.clone()).filter(|text| !text.trim().is_empty());
     let parts: Vec<_> = words.into_iter().chain(calls).chain(results).collect();
     let text = clipped(&parts.join(" "), characters);
     let name = message.name.as_deref().map(|name| format!(" ({name})"));
     let name = name.unwrap_or_default();
     (!text.is_empty()).then(|| format!("{MESSAGE}{}{name}: {text}", message.index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_that_a_result_was_empty() {
+        let list = r#"[{"role":"user","content":"Look."},{"role":"assistant","tool_calls":[{"id":"c1","type":"function",
+            "function":{"name":"look","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":" "}]"#;
+        let list = MessageList::read(list, None).unwrap();
+        let all = parse(list.form(), Way::Asking, list.messages());
+        let lines: Vec<_> = all.iter().filter_map(|one| line(one, 60)).collect();
+        assert_eq!(
+            lines,
+            [
+                "message 0: Look.",
+                "message 1: look({})",
+                "message 2: -> (empty)"
+            ]
+        );
+    }
 }

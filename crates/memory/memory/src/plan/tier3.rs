@@ -294,6 +294,7 @@ impl Planner<'_> {
             generated: self.now(),
             saved,
             archive: self.session.id.archive(),
+            commands: self.commands.to_string(),
             offloaded: has_moved.then(|| format!("{OFFLOADED}/")),
             checkpoints: Some(format!("{CHECKPOINTS}/")),
         };

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use crate::event::Thousands;
 
+/// Stands in a section without items. The rules find items by their words, so there may be some that they do not know.
+const NONE: &str = "None found.";
+
 /// The head and the foot of a summary: session, time and paths. The paths exist before the summary is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -15,6 +18,8 @@ pub(crate) struct Head {
     pub(crate) saved: u64,
     /// The path of the archive of the conversation.
     pub(crate) archive: String,
+    /// The options of the command that searches what left, with a space before them.
+    pub(crate) commands: String,
     /// The folder with offloaded content, if there is any.
     pub(crate) offloaded: Option<String>,
     /// The folder with checkpoints, if there are any.
@@ -71,9 +76,7 @@ impl Shown {
         } else {
             format!("messages {first} to {last}")
         };
-        Some(format!(
-            "{count} more in the archive, {messages}; `recover TOPIC` finds them."
-        ))
+        Some(format!("{count} more in the archive, {messages}."))
     }
 
     /// Returns the lines of a part, each with its mark before it.
@@ -88,7 +91,7 @@ impl Shown {
     fn list(&self, part: Part, mark: impl Fn(usize) -> String) -> String {
         let lines = self.lines(part, mark);
         if lines.is_empty() {
-            "None.".to_owned()
+            NONE.to_owned()
         } else {
             lines.join("\n")
         }
@@ -123,7 +126,8 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
          - **Current request:**{}\n\n\
          ### Critical Facts\n{}\n\n\
          ### Next Steps\n{}\n\n\
-         ### Recovery References\n- **Full conversation:** {}\n- **Offloaded content:** {}\n- **Checkpoints:** {}\n",
+         ### Recovery References\n- **Full conversation:** {}\n- **Offloaded content:** {}\n- **Checkpoints:** {}\n\
+         - **Search:** `accp context recover{} WORDS`\n",
         head.session,
         head.generated,
         Thousands(head.saved),
@@ -137,6 +141,7 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
         head.archive,
         folder(&head.offloaded),
         folder(&head.checkpoints),
+        head.commands,
     );
     out
 }
@@ -145,7 +150,7 @@ fn table(shown: &Shown) -> String {
     let rows = shown.of(Part::Artifacts);
     let more = shown.more(Part::Artifacts);
     if rows.is_empty() {
-        return more.unwrap_or_else(|| "None.".to_owned());
+        return more.unwrap_or_else(|| NONE.to_owned());
     }
     let mut lines = vec![
         "| Artifact | Path | Status |".to_owned(),
@@ -160,7 +165,7 @@ fn table(shown: &Shown) -> String {
 fn nested(shown: &Shown, part: Part) -> String {
     let lines = shown.lines(part, |_| "\n  - ".to_owned());
     if lines.is_empty() {
-        " None.".to_owned()
+        format!(" {NONE}")
     } else {
         lines.concat()
     }

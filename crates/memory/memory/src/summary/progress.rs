@@ -38,10 +38,12 @@ pub(crate) struct Progress {
     pub(crate) next: Vec<Item>,
 }
 
-/// Returns how far the work is after these messages.
+/// Returns how far the work is after these messages. `typed` are those that persons typed: a program also writes results
+/// in the place of the user.
 pub(super) fn progress(
     messages: &[Parsed],
     prose: &[Prose<'_>],
+    typed: &[Item],
     left: impl Fn(usize) -> bool,
 ) -> Progress {
     let mut completed = Vec::new();
@@ -57,11 +59,12 @@ pub(super) fn progress(
     }
     let mut known = BTreeSet::new();
     completed.retain(|item| known.insert(item.text.clone()));
+    let is_typed = |message: &Parsed| typed.iter().any(|item| item.message == message.index);
     Progress {
-        phase: phase(messages, prose),
+        phase: phase(messages, prose, is_typed),
         completed,
         remaining: remaining(prose),
-        next: next(messages, prose),
+        next: next(messages, prose, is_typed),
     }
 }
 
@@ -139,7 +142,7 @@ fn open(messages: &[Parsed]) -> Vec<(usize, &ParsedCall)> {
     found
 }
 
-fn phase(messages: &[Parsed], prose: &[Prose<'_>]) -> String {
+fn phase(messages: &[Parsed], prose: &[Prose<'_>], is_typed: impl Fn(&Parsed) -> bool) -> String {
     let open = open(messages);
     if let Some((_, call)) = open.last() {
         return format!("waiting for the result of {}", call.tool);
@@ -161,7 +164,9 @@ fn phase(messages: &[Parsed], prose: &[Prose<'_>]) -> String {
         .find_map(|message| message.calls.last());
     let asks = sentences.last().is_some_and(|sentence| sentence.asks);
     match (last.role, tool) {
-        (Role::User, _) if last.results.is_empty() => "the user waits for an answer".to_owned(),
+        (Role::User, _) if last.results.is_empty() && is_typed(last) => {
+            "the user waits for an answer".to_owned()
+        }
         (Role::Assistant, _) if asks => "waiting for an answer of the user".to_owned(),
         (Role::Assistant, None) => "the assistant has answered".to_owned(),
         (_, Some(call)) => format!("working; the last call was {}", shown(call)),
@@ -194,7 +199,7 @@ fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
 
 /// Returns the next steps: calls without results, what the assistant has promised last, and questions that
 /// nobody has answered.
-fn next(messages: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
+fn next(messages: &[Parsed], prose: &[Prose<'_>], is_typed: impl Fn(&Parsed) -> bool) -> Vec<Item> {
     let open = open(messages);
     let mut found: Vec<_> = open
         .into_iter()
@@ -212,7 +217,8 @@ fn next(messages: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
     let is_newer = |one: Option<&Prose<'_>>, other: Option<&Prose<'_>>| {
         one.map(|one| one.message.index) > other.map(|other| other.message.index)
     };
-    if let Some(user) = user.filter(|user| is_newer(Some(user), assistant)) {
+    let waits = user.filter(|user| is_typed(user.message) && is_newer(Some(user), assistant));
+    if let Some(user) = waits {
         found.push(Item::new(
             user.message.index,
             "Answer the last message of the user.",

@@ -12,6 +12,8 @@ pub(crate) struct Request {
     /// The place among the requests, from 1.
     pub(crate) number: usize,
     pub(crate) item: Item,
+    /// The name of the speaker, where the message has one: another agent may have spoken.
+    pub(crate) speaker: Option<String>,
     /// What the assistant did until the next request; empty if it did nothing.
     pub(crate) done: String,
 }
@@ -26,9 +28,11 @@ pub(super) fn requests(
     let all = all.filter(|(at, item)| *at == 0 || left(item.message));
     all.map(|(at, item)| {
         let next = typed.get(at + 1).map(|next| next.message);
+        let message = messages.iter().find(|one| one.index == item.message);
         Request {
             number: at + 1,
             item: item.clone(),
+            speaker: message.and_then(|one| one.name.clone()),
             done: done(messages, item.message, next),
         }
     })
@@ -36,7 +40,7 @@ pub(super) fn requests(
 }
 
 /// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If only
-/// the words of a result sound like a failure, and nothing else shows one, the text does not say how the calls ended.
+/// the words of a result sound like a failure, and nothing else shows one, the text says that the outcome is unclear.
 fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {
@@ -60,9 +64,13 @@ fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
         } else {
             format!("calls {first} to {last}")
         };
-        let verb = if next.is_some() { "done" } else { "so far" };
+        let verb = match (next, failed, open) {
+            (None, ..) => "so far",
+            (Some(_), 0, 0) if is_unclear => "made",
+            (Some(_), ..) => "done",
+        };
         let end = match (failed, open) {
-            (0, 0) if is_unclear => String::new(),
+            (0, 0) if is_unclear => ", outcome unclear".to_owned(),
             (0, 0) => ", ok".to_owned(),
             (failed, 0) if failed == calls.len() => ", failed".to_owned(),
             (failed, 0) => format!(", {failed} of {} failed", calls.len()),

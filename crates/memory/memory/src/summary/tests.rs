@@ -82,6 +82,7 @@ fn head() -> Head {
         generated: "2026-01-29 14:25:30 +02:00".to_owned(),
         saved: 1_234_567,
         archive: "cache/conversations/s1_full.md".to_owned(),
+        commands: " --session s1".to_owned(),
         offloaded: None,
         checkpoints: Some("cache/checkpoints/".to_owned()),
     }

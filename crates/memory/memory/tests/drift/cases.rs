@@ -183,6 +183,7 @@ impl<'s> Talk<'s> {
             generated: "2026-01-29 14:25:30 +02:00".to_owned(),
             saved: 1000,
             archive: "cache/conversations/s_full.md".to_owned(),
+            commands: " --session s".to_owned(),
             offloaded: None,
             checkpoints: None,
         };

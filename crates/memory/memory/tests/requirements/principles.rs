@@ -44,7 +44,10 @@ fn ctx_01_refuses_a_summary_that_lacks_the_intent() {
     // The session accepts a change of the summary that keeps the intent.
     let session = TestSession::of(10_000);
     let list = Talk::begun().up_to(7_600, &session.window).list();
-    let done = session.summed_up(&list, &Edits(|rules| rules.replace("None.", "Nothing.")));
+    let done = session.summed_up(
+        &list,
+        &Edits(|rules| rules.replace("None found.", "Nothing.")),
+    );
     assert!(summary(&done.list).contains("Nothing."));
 }
 

@@ -127,7 +127,7 @@ fn ctx_28_refuses_questions_as_decisions() {
     let summary = of(Talk::begun()
         .assistant("Shall we go with larch?")
         .assistant("Which roof do you like?"));
-    assert_eq!(section(&summary, "Key Decisions"), "None.");
+    assert_eq!(section(&summary, "Key Decisions"), "None found.");
 }
 
 /// Returns a conversation with a completed step, a remaining step, a promise and a question.
@@ -171,7 +171,7 @@ fn ctx_29_refuses_to_call_what_is_left_completed() {
         "{progress}"
     );
     let nothing = of(Talk::begun());
-    assert!(section(&nothing, "Current Progress").contains("- **Completed:** None.\n"));
+    assert!(section(&nothing, "Current Progress").contains("- **Completed:** None found.\n"));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn ctx_31_accepts_numbered_steps() {
 #[test]
 fn ctx_31_refuses_to_invent_a_step() {
     let summary = of(Talk::begun());
-    assert_eq!(section(&summary, "Next Steps"), "None.");
+    assert_eq!(section(&summary, "Next Steps"), "None found.");
 }
 
 #[test]
@@ -250,7 +250,8 @@ fn ctx_32_accepts_references_with_paths_that_exist() {
         .list();
     let summary = summary(&session.compress(&list).list);
     let expected = "- **Full conversation:** cache/conversations/trip_full.md\n\
-        - **Offloaded content:** cache/offloaded/\n- **Checkpoints:** cache/checkpoints/";
+        - **Offloaded content:** cache/offloaded/\n- **Checkpoints:** cache/checkpoints/\n\
+        - **Search:** `accp context recover --session trip WORDS`";
     assert_eq!(section(&summary, "Recovery References"), expected);
     assert!(
         session
@@ -290,7 +291,7 @@ fn ctx_33_accepts_all_seven_sections_of_a_talk_that_says_nothing() {
         "Critical Facts",
         "Next Steps",
     ] {
-        assert_eq!(section(&summary, name), "None.", "{name}");
+        assert_eq!(section(&summary, name), "None found.", "{name}");
     }
 }
 

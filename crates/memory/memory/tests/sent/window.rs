@@ -130,7 +130,7 @@ fn a_summary_says_who_did_what_in_which_message() {
     let last = report.left - 1;
     let head = format!(
         "[messages 0 to {last} left out; memory_read(\"message {last}\", 1, 40) shows lines of message {last}]\n\
-         Requests so far, in order; the later one counts:\nmessage 0:\n> Read table 0.\nmessage 4:\n> Read table 1."
+         Requests so far, in order; where two differ, the later one counts:\nmessage 0:\n> Read table 0.\nmessage 4:\n> Read table 1."
     );
     assert!(summary.starts_with(&head), "{summary}");
     assert!(
@@ -149,6 +149,61 @@ fn a_summary_says_who_did_what_in_which_message() {
         tokens += message.billed(Form::OpenAi).text.len() as u64 / 4 + AROUND;
     }
     assert!(tokens < 3_000);
+}
+
+/// A list does not show the numbers of its results, so the summary says which numbers left. A system message stays.
+#[test]
+fn a_summary_says_which_numbers_of_results_left() {
+    let requests: Vec<String> = (0..9).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = vec![json!({ "role": "system", "content": "You keep the tables." })];
+    // Ids of this length are no names, so the results have numbers.
+    let long = talk(Form::OpenAi, &requests).into_iter().enumerate();
+    messages.extend(long.map(|(index, message)| {
+        let (id, long) = (index / 4, format!("\"call_of_table_{}\"", index / 4));
+        let text = message.to_string().replace(&format!("\"c{id}\""), &long);
+        serde_json::from_str::<Json>(&text).unwrap()
+    }));
+    messages.pop();
+    let mut kept = memory(3_000);
+    let (sent, report) = kept.to_send(&list(Form::OpenAi, &messages), NOW);
+    let last = report.left - 1;
+    let results = messages[..=last].iter();
+    let left = results.filter(|message| message["role"] == "tool").count();
+    let head = format!("[messages 1 to {last} with results 1 to {left} left out; memory_read(");
+    assert!(left > 1 && sent.to_string().contains(&head), "{sent}");
+    assert!(kept.read(&left.to_string(), 1, 1).is_some());
+    assert_eq!(kept.read(&(messages.len() + 1).to_string(), 1, 1), None);
+}
+
+#[test]
+fn a_summary_names_who_asked() {
+    let requests: Vec<String> = (0..9).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = talk(Form::OpenAi, &requests);
+    messages.pop();
+    for message in &mut messages {
+        if message["role"] == "user" {
+            message["name"] = "desk".into();
+        }
+    }
+    let (sent, _) = memory(3_000).to_send(&list(Form::OpenAi, &messages), NOW);
+    let summary = summary(&sent).unwrap();
+    let asked = "\nmessage 0 (desk):\n> Read table 0.\nmessage 4 (desk):\n> Read table 1.\n";
+    assert!(summary.contains(asked), "{summary}");
+}
+
+/// If the summary has no room for a line of each message, it says that it has the last ones.
+#[test]
+fn a_summary_without_room_for_all_lines_says_that_it_has_the_last() {
+    let requests: Vec<String> = (0..40).map(|at| format!("Read table {at}.")).collect();
+    let mut messages = talk(Form::OpenAi, &requests);
+    messages.pop();
+    let (sent, _) = memory(3_000).to_send(&list(Form::OpenAi, &messages), NOW);
+    let summary = summary(&sent).unwrap();
+    assert!(
+        summary.contains("\nWhat was said and done last:\nmessage "),
+        "{summary}"
+    );
+    assert!(!summary.contains("\nmessage 1: "), "{summary}");
 }
 
 /// If the newest result is larger than the window, it loses its middle before words of persons are cut.

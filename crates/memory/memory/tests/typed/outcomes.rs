@@ -35,10 +35,9 @@ fn words_that_a_call_has_read_show_no_failure() {
     for form in Form::ALL {
         for (tool, text) in cases {
             let intent = requests(form, tool, text);
-            assert!(
-                intent.contains("2. (message 2; done: call 3"),
-                "{text}: {intent}"
-            );
+            let done = ["done: call 3, ok", "made: call 3, outcome unclear"];
+            let says = |done: &str| intent.contains(&format!("2. (message 2; {done})"));
+            assert!(done.into_iter().any(says), "{text}: {intent}");
             assert!(!intent.contains("failed"), "{text}: {intent}");
         }
     }

@@ -266,7 +266,7 @@ impl<'b> Asking<'b> {
             .collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "Not whole: {}. `## N` of {} has all of message N; `recover TOPIC` finds it.",
+                "Not whole: {}. `## N` of {} has all of message N.",
                 parts.join(", "),
                 self.archive
             )
@@ -299,14 +299,26 @@ impl<'b> Asking<'b> {
     }
 }
 
-/// Returns a later request with a heading: its number, its message, and what was done for it.
+/// Returns a later request with a heading: its number, its message, its speaker if that has a name, and what was done for
+/// it.
 fn heading(request: &Request, how: &str, text: &str) -> String {
-    let Request { number, item, done } = request;
+    let Request {
+        number,
+        item,
+        speaker,
+        done,
+    } = request;
+    let speaker = speaker
+        .as_ref()
+        .map_or(String::new(), |name| format!(" of {name}"));
     let done = if done.is_empty() {
         String::new()
     } else {
         format!("; {done}")
     };
     let gap = if text.starts_with('\n') { "" } else { " " };
-    format!("{number}. (message {}{how}{done}){gap}{text}", item.message)
+    format!(
+        "{number}. (message {}{speaker}{how}{done}){gap}{text}",
+        item.message
+    )
 }

@@ -69,7 +69,7 @@ fn a_request_says_what_was_done_for_it() {
         "3. (message 4; done: calls 5 to 9, 2 of 3 failed)\n> Thanks. And tag it.",
         "4. (message 11; answered)\n> What is the tag?",
         "5. (message 13; done: call 14, failed)\n> Deploy it.",
-        "6. (message 16; done: call 17)\n> And the docs.",
+        "6. (message 16; made: call 17, outcome unclear)\n> And the docs.",
         "7. (message 19; so far: call 20, 1 of 1 without a result)\n> Try again.",
     ] {
         assert!(intent.contains(request), "{request} in {intent}");
@@ -97,7 +97,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
         assert!(intent.contains(&format!("End {name}.")), "{intent}");
     }
     let note = "Not whole: 2 cut (message 1, message 10). `## N` of cache/conversations/s1_full.md has all of \
-        message N; `recover TOPIC` finds it.";
+        message N.";
     assert!(intent.ends_with(note), "{intent}");
     // With less room, the oldest later requests are left out.
     let room = Room {
@@ -136,4 +136,38 @@ fn the_line_of_a_picture_is_whole_or_not_there() {
     for part in ["[image", "--message", "gives it"] {
         assert_eq!(intent.matches(part).count(), whole, "{part} in {intent}");
     }
+}
+
+#[test]
+fn the_heading_of_a_request_names_its_speaker() {
+    let mut talk = Talk::default()
+        .user("Mend the build.")
+        .user("Only on the branch.")
+        .assistant("Done.");
+    talk.0[1].name = Some("lead".to_owned());
+    let summary = write(&talk.content(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    let request = "2. (message 1 of lead; answered)\n> Only on the branch.";
+    assert!(intent.ends_with(request), "{intent}");
+}
+
+#[test]
+fn a_program_in_the_place_of_the_user_waits_for_no_answer() {
+    let mut talk = Talk::default()
+        .user("Mend the build.")
+        .assistant("I look.")
+        .user("rye: 4");
+    let waits = |talk: &Talk| {
+        let summary = write(&talk.content(), 8192).unwrap();
+        let phase = section(&summary, "Current Progress").contains("the user waits for an answer");
+        let next = section(&summary, "Next Steps") == "1. Answer the last message of the user.";
+        assert_eq!(phase, next, "{summary}");
+        phase
+    };
+    assert!(waits(&talk));
+    // A speaker with the name of an agent is not a person.
+    for message in &mut talk.0[1..] {
+        message.name = Some("planner".to_owned());
+    }
+    assert!(!waits(&talk));
 }

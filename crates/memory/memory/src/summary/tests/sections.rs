@@ -17,19 +17,20 @@ fn an_empty_summary_has_its_form() {
          **Generated:** 2026-01-29 14:25:30 +02:00\n\
          **Context Saved:** 1,234,567 tokens\n\n\
          ### Session Intent\nNone.\n\n\
-         ### Artifacts Created\nNone.\n\n\
-         ### Key Decisions\nNone.\n\n\
+         ### Artifacts Created\nNone found.\n\n\
+         ### Key Decisions\nNone found.\n\n\
          ### Current Progress\n\
          - **Phase:** not begun\n\
-         - **Completed:** None.\n\
-         - **Remaining:** None.\n\
+         - **Completed:** None found.\n\
+         - **Remaining:** None found.\n\
          - **Current request:** None.\n\n\
-         ### Critical Facts\nNone.\n\n\
-         ### Next Steps\nNone.\n\n\
+         ### Critical Facts\nNone found.\n\n\
+         ### Next Steps\nNone found.\n\n\
          ### Recovery References\n\
          - **Full conversation:** cache/conversations/s1_full.md\n\
          - **Offloaded content:** None.\n\
-         - **Checkpoints:** cache/checkpoints/\n"
+         - **Checkpoints:** cache/checkpoints/\n\
+         - **Search:** `accp context recover --session s1 WORDS`\n"
     );
 }
 
@@ -71,7 +72,7 @@ fn constraints_are_what_users_oblige_and_forbid() {
     let summary = write(&content, 8192).unwrap();
     // The summary has each constraint once, in its whole message.
     assert_eq!(summary.matches("It must have a lift.").count(), 1);
-    assert_eq!(section(&summary, "Critical Facts"), "None.");
+    assert_eq!(section(&summary, "Critical Facts"), "None found.");
 }
 
 #[test]
@@ -322,8 +323,7 @@ fn what_has_no_room_is_counted() {
     );
     let last = decisions.lines().last().unwrap();
     assert!(
-        last.contains(" more in the archive, messages ")
-            && last.ends_with("`recover TOPIC` finds them."),
+        last.contains(" more in the archive, messages ") && last.ends_with('.'),
         "{last}"
     );
 }
@@ -364,7 +364,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
     assert_eq!(facts, "- VERIFICATION_NEEDED: see the archive.");
     assert!(section(&summary, "Key Decisions").ends_with("See the archive."));
     assert!(section(&summary, "Next Steps").ends_with("See the archive."));
-    assert_eq!(section(&summary, "Artifacts Created"), "None.");
+    assert_eq!(section(&summary, "Artifacts Created"), "None found.");
 }
 
 #[test]
