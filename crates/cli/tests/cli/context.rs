@@ -156,7 +156,15 @@ fn other_words_are_not_a_quick_command() {
     for words in ["", "compress all", "status", "intent", "log"] {
         quick(&folder, words, "")
             .code_is(2)
-            .stderr_has("is not a quick command");
+            .stderr_has("is not a quick command; give one of: compress, context status, ");
+    }
+    for (word, whole) in [
+        ("context", "context status"),
+        ("recover", "recover TOPIC"),
+        ("Compression", "compression log"),
+    ] {
+        let cure = format!("put the whole command into quotes: accp context do '{whole}'");
+        quick(&folder, word, "").code_is(2).stderr_has(&cure);
     }
 }
 

@@ -186,3 +186,121 @@ fn a_system_message_may_change_with_each_list() {
             .stderr_has("only messages of the system may change");
     }
 }
+
+/// After a summary, a list has room for the next turns, so that the provider's cache serves them.
+#[test]
+fn many_short_requests_are_not_summed_up_at_each_turn() {
+    let folder = Folder::with(&[]);
+    let turn = |number: usize| {
+        let done = format!(
+            "Shelf {number} is done. {}",
+            "All is well there. ".repeat(3)
+        );
+        [
+            json!({ "role": "user", "content": format!("Sort shelf {number}.") }),
+            json!({ "role": "assistant", "content": done.trim_end() }),
+        ]
+    };
+    let mut messages: Vec<_> = (0..300).flat_map(turn).collect();
+    compress(&folder, "5000", &messages).stderr_has("TIER_3: ");
+    let mut summaries = 0;
+    for number in 300..308 {
+        messages.extend(turn(number));
+        let run = compress(&folder, "5000", &messages);
+        summaries += usize::from(run.stderr.contains("TIER_3: "));
+    }
+    assert!(summaries <= 1, "{summaries}");
+}
+
+/// A `compaction` stands for items that the list no longer has, and only the provider can read it.
+#[test]
+fn what_only_the_provider_can_read_stays_in_the_list() {
+    let compaction = json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" });
+    for at in [0, 4] {
+        let mut messages = Vec::new();
+        for number in 0..16 {
+            let done = format!(
+                "Gate {number} is open. {}",
+                "All is well there. ".repeat(60)
+            );
+            messages.push(json!({ "role": "user", "content": format!("Find gate {number}.") }));
+            messages.push(json!({ "role": "assistant", "content": done.trim_end() }));
+        }
+        messages.insert(at, compaction.clone());
+        let reasoning = json!({ "type": "reasoning", "id": "rs_1", "summary": [] });
+        messages.insert(at, reasoning);
+        let folder = Folder::with(&[]);
+        let list = Json::from(messages.clone()).to_string();
+        let command = "context compress --session trip --messages responses --window 4000";
+        let run = folder.run(command, list);
+        run.code_is(0);
+        run.stderr_has("TIER_3: ");
+        let check = folder.run("context check --messages responses", &run.stdout);
+        check.code_is(0);
+        let sent = run.json().remove(0);
+        assert_eq!(sent[0], compaction, "{sent}");
+        assert!(last(&sent) < messages.len() / 2, "{sent}");
+        let again = folder.run(command, &run.stdout);
+        assert_eq!(again.stdout, run.stdout);
+        let fresh = folder.run("context resume --session trip", "");
+        assert_eq!(fresh.json().remove(0)[0], compaction);
+    }
+}
+
+/// Some programs write all characters beyond ASCII as escapes. A model does not see them.
+#[test]
+fn a_character_counts_the_same_with_and_without_an_escape() {
+    let folder = Folder::with(&[]);
+    let text = "東京は大きい町です。".repeat(40);
+    let messages = json!([{ "role": "user", "content": text }]);
+    let request = json!({ "system": text, "messages": messages });
+    for plain in [messages.to_string(), request.to_string()] {
+        let escaped = plain.chars().map(|c| match c {
+            c if c.is_ascii() => c.to_string(),
+            c => format!("\\u{:04x}", u32::from(c)),
+        });
+        let escaped: String = escaped.collect();
+        let [plain, escaped] = [plain, escaped].map(|list| {
+            let run = folder.run("context check --messages anthropic --window 10", list);
+            run.code_is(1);
+            run.stderr
+        });
+        assert!(plain.contains("over-window: the list has "), "{plain}");
+        assert_eq!(plain, escaped);
+    }
+}
+
+#[test]
+fn the_reason_of_a_person_who_lets_no_tool_run_stays() {
+    let mut messages = Vec::new();
+    for number in 0..16 {
+        let done = format!(
+            "Gate {number} is open. {}",
+            "All is well there. ".repeat(60)
+        );
+        messages.push(json!({ "role": "user", "content": format!("Find gate {number}.") }));
+        messages.push(json!({ "role": "assistant", "content": done.trim_end() }));
+        for (id, answer) in [("no", json!(false)), ("yes", json!(true))] {
+            let id = format!("mcpr_{id}{number}");
+            messages.push(
+                json!({ "type": "mcp_approval_request", "id": id, "server_label": "files",
+                "name": "delete", "arguments": "{}" }),
+            );
+            let mut response = json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": answer });
+            if answer == false {
+                response["reason"] = format!("Keep the photos of shelf {number}.").into();
+            }
+            messages.push(response);
+        }
+    }
+    let folder = Folder::with(&[]);
+    let command = "context compress --session trip --messages responses --window 5000";
+    let run = folder.run(command, Json::from(messages).to_string());
+    run.code_is(0);
+    run.stderr_has("TIER_3: ");
+    for number in 0..16 {
+        run.stdout_has(&format!("Keep the photos of shelf {number}."));
+    }
+    // That a tool may run is no wish.
+    assert!(!run.stdout.contains("mcpr_yes0"), "{}", run.stdout);
+}

@@ -113,12 +113,26 @@ fn a_call_that_does_not_fit_is_refused_with_its_place() {
         ("recover", "{}", "there is no tool `recover`"),
         ("context_recover", "{}", "missing field `topic`"),
         ("context_recover", "[", "the arguments are not JSON"),
+        (
+            "context_recover",
+            "[]",
+            "the arguments are an array, and not an object",
+        ),
         ("context_read", r#"{"path":"/etc/hosts"}"#, "below `cache/`"),
     ] {
         let run = folder.run(["context", "call", tool, args], "");
         assert_eq!((run.code, &*run.stdout), (Some(1), ""), "{tool} {args}");
         run.stderr_has(expected);
     }
+    let files = std::fs::read_dir(folder.path("Memory/Shared/cache/offloaded")).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    let path = format!("cache/offloaded/{}", names[0].to_str().unwrap());
+    let args = json!({ "path": path, "first": 9_000 }).to_string();
+    let run = folder.run(["context", "call", "context_read", args.as_str()], "");
+    run.code_is(1);
+    run.stderr_has(
+        "has 400 lines, so lines from 9000 on cannot be read; name lines between 1 and 400",
+    );
 }
 
 #[test]
@@ -182,4 +196,6 @@ fn a_long_line_is_read_in_parts() {
     assert_eq!((&json["next"], &json["of"]), (&json!(16_000), &json!(1)));
     let text = "these lines have 20000 characters, and --offset is 20001";
     read("--offset 20001").code_is(1).stderr_has(text);
+    let text = "a.md: has 1 lines, so lines 2 to 9 cannot be read; name lines between 1 and 1";
+    read("--lines 2-9").code_is(1).stderr_has(text);
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::message::ListMessage;
-use crate::raw::{Pointer, compact};
+use crate::raw::{Pointer, compact, unescaped};
 
 /// The cure for a document that is not a list.
 const CURE: &str = "give a JSON array of messages, or a request that has one";
@@ -61,16 +61,8 @@ impl MessageList {
     /// # Errors
     /// `not-a-list`, with the place.
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
-        let (json, lone) = read_json(text.as_bytes()).map_err(|error| {
-            let text = if error.is_data() {
-                // The JSON is valid, but breaks a rule of the reader, such as a repeated member.
-                // The error names the cure.
-                error.to_string()
-            } else {
-                format!("expected JSON: {error}; {CURE}")
-            };
-            Finding::of_list(Code::NotAList, text)
-        })?;
+        let (json, lone) = read_json(text.as_bytes())
+            .map_err(|error| Finding::of_list(Code::NotAList, refused(&error)))?;
         let form = match form {
             Some(form) => form,
             None => recognised(&json)?,
@@ -108,7 +100,7 @@ impl MessageList {
             let place = Pointer::of([(*key).into()]);
             let value = json.get(*key).filter(|value| !value.is_null());
             let range = value.and_then(|_| place.range(text))?;
-            Some(format!("{}\n", compact(&text[range])))
+            Some(format!("{}\n", unescaped(&compact(&text[range]))))
         };
         let body = is_body.then(|| Body {
             lone: lone_beside(&lone, place.key().unwrap_or_default()),
@@ -258,6 +250,21 @@ fn without(json: &Json, keys: &[&str]) -> Json {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),
     )
+}
+
+/// Says why a text cannot be read, with the cure.
+fn refused(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if error.is_data() {
+        // The JSON is valid, but breaks a rule of the reader, such as a repeated member. The error names the cure.
+        text
+    } else if text.starts_with("number out of range") {
+        format!("{text}; a number may be up to 1.8e308: write a smaller number, or a text")
+    } else if text.starts_with("recursion limit") {
+        format!("{text}; JSON is read to a depth of 127: write what is deeper as a text")
+    } else {
+        format!("expected JSON: {text}; {CURE}")
+    }
 }
 
 /// Returns the fault of a document that is not a conversation.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::media::{self, Found};
-use crate::raw::{Pointer, PointerStep, compact, replaced};
+use crate::raw::{Pointer, PointerStep, compact, replaced, unescaped};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,10 +190,10 @@ impl ListMessage {
     }
 
     /// Returns the message as one line of compact JSON and a line feed, without the bytes of pictures, documents and
-    /// sounds. Tokens are counted in this form.
+    /// sounds, and without escapes that JSON does not need. Tokens are counted in this form.
     pub(crate) fn line(&self) -> String {
         let text = self.bare.as_ref().unwrap_or(&self.raw);
-        let mut line = compact(text).into_owned();
+        let mut line = unescaped(&compact(text)).into_owned();
         line.push('\n');
         line
     }

@@ -78,6 +78,14 @@ impl Parsed {
     }
 }
 
+/// Returns whether a person decides here that a tool must not run, or says why it may.
+fn decides(message: &ListMessage) -> bool {
+    let json = message.json();
+    let reason = json["reason"].as_str().unwrap_or_default();
+    let says_more = json["approve"] == false || !reason.trim().is_empty();
+    message.is_kind("mcp_approval_response") && says_more
+}
+
 /// Reads the messages of a conversation, beginning with the first. `way` says how a reader gets their pictures, documents
 /// and sounds.
 pub(crate) fn parse<'m>(
@@ -121,7 +129,11 @@ pub(crate) fn parse<'m>(
             });
             Parsed {
                 index,
-                role: message.role,
+                role: if decides(message) {
+                    Role::User
+                } else {
+                    message.role
+                },
                 name: message.name().map(str::to_owned),
                 text: numbered(message.words(form)),
                 results: results.collect(),

@@ -12,6 +12,9 @@ use serde::Deserializer as _;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// The length of an escape: the backslash, the `u` and four digits.
+const ESCAPE: usize = 6;
+
 /// A step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum PointerStep {
@@ -184,6 +187,55 @@ pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a JSON text in which characters stand as themselves where JSON allows that: `ü` in the place of `\u00fc`,
+/// and `/` in the place of `\/`. A model reads characters, and only some writers of JSON escape them.
+pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
+    let mut out = None::<String>;
+    let (mut from, mut at) = (0, 0);
+    // In JSON, a backslash stands only in a text.
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        let start = at + found;
+        if let Some((c, length)) = character(&text[start..]) {
+            let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
+            out.push_str(&text[from..start]);
+            out.push(c);
+            at = start + length;
+            from = at;
+        } else {
+            // The character behind the backslash may be another backslash.
+            at = start + 2;
+        }
+    }
+    match out {
+        Some(mut out) => {
+            out.push_str(&text[from..]);
+            Cow::Owned(out)
+        }
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns the character of the escape at the beginning of a text, and the length of the escape. `None` for what only
+/// an escape can write: a quote, a backslash, a control character, or a lone surrogate.
+fn character(text: &str) -> Option<(char, usize)> {
+    if text.starts_with("\\/") {
+        return Some(('/', 2));
+    }
+    let unit = |at: usize| {
+        let digits = text.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let first = unit(0)?;
+    let (c, length) = if let Some(c) = char::from_u32(first.into()) {
+        (c, ESCAPE)
+    } else {
+        let pair = [first, unit(ESCAPE)?];
+        (char::decode_utf16(pair).next()?.ok()?, 2 * ESCAPE)
+    };
+    let is_plain = c >= ' ' && !matches!(c, '"' | '\\');
+    is_plain.then_some((c, length))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -238,6 +290,23 @@ mod tests {
             let new = replaced(&text, &[(place.clone(), "7".to_owned())]).unwrap();
             prop_assert_eq!(&new[..range.start], &text[..range.start]);
             prop_assert_eq!(&new[range.start + 1..], &text[range.end..]);
+        }
+    }
+
+    #[test]
+    fn characters_stand_as_themselves_where_json_allows_that() {
+        for (text, plain) in [
+            (r#""f\u00fcr \ud83d\udce6 a\/b""#, r#""für 📦 a/b""#),
+            (r#""\u0041\u4eAC\u007f""#, "\"A京\u{7f}\""),
+            (r#""\\u00fc \\\u00fc \n\\/""#, r#""\\u00fc \\ü \n\\/""#),
+            (r#""\u0022 \u005c \u000a""#, r#""\u0022 \u005c \u000a""#),
+            (
+                r#""\ud83d \ud83d\u00fc \udce6""#,
+                r#""\ud83d \ud83dü \udce6""#,
+            ),
+            (r#"{"a":"für"}"#, r#"{"a":"für"}"#),
+        ] {
+            assert_eq!(unescaped(text), plain);
         }
     }
 

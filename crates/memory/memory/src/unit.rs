@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::{ListMessage, Role};
+use crate::message::ListMessage;
 
 /// Messages that stay in a list together, or leave it together: a call and its results, reasoning and what
 /// follows it, and in Anthropic's form a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub(crate) messages: Range<usize>,
-    /// Whether this is a system message, which stays.
+    /// Whether this is a message that stays although older ones leave: a system message, or a `compaction`.
     pub(crate) is_system: bool,
     /// Whether a call in the unit waits for its result.
     pub(crate) in_flight: bool,
@@ -28,7 +28,10 @@ pub(crate) fn units(list: &MessageList) -> Vec<Unit> {
         let next = messages.get(at + 1);
         let joins = match list.form() {
             Form::Anthropic => next.is_some_and(|next| next.role == messages[at].role),
-            Form::Responses => messages[at].is_kind("reasoning") && next.is_some(),
+            // A `compaction` stays without the reasoning before it.
+            Form::Responses => {
+                messages[at].is_kind("reasoning") && next.is_some_and(|next| !next.stays())
+            }
             Form::OpenAi => false,
         };
         if joins {
@@ -71,9 +74,7 @@ fn pairs(messages: &[ListMessage], ends: &mut [usize], open: &mut Vec<usize>) {
 
 fn unit(messages: &[ListMessage], range: Range<usize>, open: &[usize]) -> Unit {
     Unit {
-        is_system: messages[range.clone()]
-            .iter()
-            .all(|message| message.role == Role::System),
+        is_system: messages[range.clone()].iter().all(ListMessage::stays),
         in_flight: open.iter().any(|at| range.contains(at)),
         messages: range,
     }

@@ -150,7 +150,7 @@ fn says_enough(error: &ContextError, root: &Path) {
     assert!(matches!(error, ContextError::Files { .. }), "{error}");
     let (said, root) = (error.to_string(), root.display().to_string());
     assert!(said.starts_with(&root), "{said}");
-    assert!(said.contains("give it again"), "{said}");
+    assert!(said.contains("try again"), "{said}");
 }
 
 /// Gives the list after this many turns until a list is returned. Returns whether the disk failed.

@@ -65,9 +65,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }),
         ["show", "session", "intent"] => inspect::intent(&inspect::IntentArgs { context }),
         ["compression", "log"] => inspect::log(&inspect::LogArgs { context, last: 10 }),
-        _ => Err(Failure::Misuse(format!(
-            "`{}` is not a quick command; give one of: {COMMANDS}",
-            args.command
-        ))),
+        _ => Err(Failure::Misuse(unknown(&args.command))),
     }
+}
+
+/// Says that there is no such quick command. If it is only the first word of one, the shell has split the command.
+fn unknown(command: &str) -> String {
+    let word = command.trim().to_lowercase();
+    let mut all = COMMANDS.split(", ");
+    let whole = all.find(|whole| whole.split(' ').next() == Some(&*word));
+    let cure = whole.map_or_else(
+        || format!("give one of: {COMMANDS}"),
+        |whole| format!("put the whole command into quotes: accp context do '{whole}'"),
+    );
+    format!("`{command}` is not a quick command; {cure}")
 }

@@ -89,6 +89,23 @@ fn what_is_not_a_list_is_refused() {
     }
     let number = r#"[{"role":"user","content":"Rye?"},7]"#;
     refused_everywhere(number.as_bytes(), &["not-a-list: message 1: "]);
+    // The reader takes neither of these, although they are JSON.
+    let large = r#"[{"role":"user","content":"Rye?","weight":1e400}]"#;
+    let cure = "column 47; a number may be up to 1.8e308: write a smaller number, or a text";
+    refused_everywhere(
+        large.as_bytes(),
+        &["not-a-list: number out of range at line 1 ", cure],
+    );
+    let deep = format!(
+        r#"[{{"role":"user","content":"Rye?","a":{}{}}}]"#,
+        "[".repeat(130),
+        "]".repeat(130)
+    );
+    let cure = "; JSON is read to a depth of 127: write what is deeper as a text";
+    refused_everywhere(
+        deep.as_bytes(),
+        &["not-a-list: recursion limit exceeded at line 1 ", cure],
+    );
     let bytes = [whole.as_bytes(), b"\xff"].concat();
     let place = format!("not-a-list: byte {} is not UTF-8; give UTF-8", whole.len());
     refused_everywhere(&bytes, &[&place]);
@@ -244,8 +261,7 @@ fn names_that_lead_out_stay_inside() {
 
 #[test]
 fn a_root_that_cannot_be_is_refused_with_its_path() {
-    let cure =
-        "; the list is as it was; move away what stands there, or give another root (`--root`)";
+    let cure = "; move away what stands there, or give another root (`--root`)";
     for taken in [
         "root",
         "root/cache",
@@ -280,10 +296,24 @@ fn a_root_that_may_not_be_written_is_refused() {
             2,
             &[
                 &format!("{root}/cache/offloaded: "),
-                "; the list is as it was; give",
+                "); give a root that this program may write (`--root`), and try again",
             ],
         );
         assert_eq!(folder.names(), ["good.json"]);
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_is_refused_also_where_no_list_is_given() {
+    let (folder, _) = begun();
+    fs::remove_file(folder.path("root/cache/.lock")).unwrap();
+    fs::create_dir(folder.path("root/cache/.lock")).unwrap();
+    let cure =
+        ".lock: Is a directory (os error 21); move away what stands there, or give another root";
+    for command in ["restore", "status", "recover rye", "call context_status"] {
+        let run = folder.run(("context", command, "--session trip --root root"), "");
+        let code = if command.starts_with("call") { 1 } else { 2 };
+        refused(&run, code, &[cure]);
     }
 }
 
@@ -336,7 +366,7 @@ fn a_disk_that_is_full_costs_no_list() {
         let run = finish(limited.args(args.words()), b"");
         if run.code != Some(0) {
             failed += 1;
-            refused(&run, 2, &["cache/", "give it again"]);
+            refused(&run, 2, &["cache/", "try again"]);
         }
         assert_eq!(
             without_times(&compress(&folder, "good.json").json()[0]),

@@ -31,7 +31,7 @@ const FILE: &str = "file.";
 #[non_exhaustive]
 pub enum ColdError {
     /// The store failed.
-    #[error("{0}; no list has left: give it again then")]
+    #[error("{0}; try again then")]
     Store(#[from] StoreError),
     /// The file is not a store.
     #[error("{0}; take `cache/cold.accp` back from a copy, or give another root (`--root`)")]

@@ -18,7 +18,7 @@ pub enum ContextError {
     #[error(transparent)]
     Cold(#[from] ColdError),
     /// A file cannot be read or written.
-    #[error("{path}: {source}; the list is as it was; {cure}")]
+    #[error("{path}: {source}; {cure}")]
     Files {
         /// The path.
         path: String,
@@ -87,19 +87,19 @@ impl ContextError {
 /// Returns the error for a file or folder, with what can be done.
 pub(super) fn failed(path: &Path, source: io::Error) -> ContextError {
     let cure = match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and give it again",
-        io::ErrorKind::FileTooLarge => "raise the limit for files (`ulimit -f`), and give it again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and try again",
+        io::ErrorKind::FileTooLarge => "raise the limit for files (`ulimit -f`), and try again",
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::NotFound => {
-            "give a root that this program may write (`--root`), and give it again"
+            "give a root that this program may write (`--root`), and try again"
         }
         io::ErrorKind::NotADirectory
         | io::ErrorKind::AlreadyExists
         | io::ErrorKind::IsADirectory => {
             "move away what stands there, or give another root (`--root`)"
         }
-        _ => "give it again when the cause is gone",
+        _ => "try again when the cause is gone",
     };
     ContextError::Files {
         path: path.display().to_string(),

@@ -63,9 +63,7 @@ pub enum ReadError {
         bytes: u64,
     },
     /// The file does not have these lines.
-    #[error(
-        "{path}: has {of} lines, so lines {first} to {last} cannot be read; lines count from 1"
-    )]
+    #[error("{path}: {}", beyond(*.first, *.last, *.of))]
     Range {
         /// The path, as it was given.
         path: String,
@@ -84,6 +82,18 @@ pub enum ReadError {
         /// The line, from 1.
         line: usize,
     },
+}
+
+/// Says that a file does not have these lines, and which it has.
+fn beyond(first: usize, last: usize, of: usize) -> String {
+    if of == 0 {
+        return "the file is empty".to_owned();
+    }
+    let asked = match last {
+        usize::MAX => format!("lines from {first} on"),
+        last => format!("lines {first} to {last}"),
+    };
+    format!("has {of} lines, so {asked} cannot be read; name lines between 1 and {of}")
 }
 
 /// Reads lines of a file below the folder `cache` of a root. The path begins with `cache/`. Lines count from 1, and a

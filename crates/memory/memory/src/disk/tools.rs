@@ -16,6 +16,7 @@ use super::error::ContextError;
 use super::index::{Filter, Hit, Index, IndexError, Skipped};
 use super::read::{ReadError, is_below, read};
 use crate::form::Form;
+use crate::message::kind;
 use crate::names::SessionId;
 
 /// The most characters of a text that a tool returns at once: about 2,000 tokens, so that no answer fills a window.
@@ -250,6 +251,10 @@ fn checked<T: DeserializeOwned>(tool: Tool, arguments: &Json) -> Result<T, ToolE
     } else {
         arguments
     };
+    if !given.is_object() {
+        let reason = format!("the arguments are {}, and not an object", kind(given));
+        return Err(wrong(tool, &reason));
+    }
     T::deserialize(given).map_err(|error| wrong(tool, &error))
 }
 

@@ -418,6 +418,7 @@ impl<'p> Planner<'p> {
         for (at, slot) in self.draft.slots.iter().enumerate() {
             let part = match slot.message.role {
                 Role::System => "system message",
+                _ if slot.message.stays() => "compaction",
                 _ if slot.kind == SlotKind::Summary => "summary",
                 _ if at >= newest => "newest turn",
                 _ => continue,

@@ -312,9 +312,10 @@ impl Planner<'_> {
         let counter = Sent(options.counter);
         let asked = content.asked(&head, room, &counter);
         let first = content.write(&head, room, &counter)?;
-        // The tokens of the summary itself are not saved, so they are subtracted.
+        // The tokens of the message with the summary are not saved, so they are subtracted.
+        let message = ListMessage::user(self.session.form, &first);
         let head = Head {
-            saved: saved.saturating_sub(counter.count(&first) as u64),
+            saved: saved.saturating_sub(window.tokens(&message, options.counter)),
             ..head
         };
         let rules = content.write(&head, room, &counter)?;

@@ -166,7 +166,8 @@ impl<'b> Fit<'b> {
 
     /// Returns the tokens that the requests may have. This is what their words need, up to half of the window, as
     /// long as the list keeps room for the next turns. If that leaves less than a quarter of the window for requests,
-    /// they may take all the room that is left.
+    /// they may take all the room that is left. How many requests there are does not count here: with many short ones
+    /// the list would be full again at each turn, and each turn would need a new summary.
     fn requests(&self) -> usize {
         let Room {
             words, good, most, ..
@@ -174,7 +175,7 @@ impl<'b> Fit<'b> {
         let headings = self.asking.whole().saturating_sub(self.asking.words());
         let left = |room: usize| room.saturating_sub(self.beside());
         let first = self.asking.least(self.limits(0));
-        let room = if left(good) < words / 2 + headings {
+        let room = if left(good) < words / 2 {
             left(most)
         } else {
             left(good)

@@ -120,3 +120,25 @@ fn a_list_keeps_its_newest_turns_up_to_half_of_the_window() {
         }
     }
 }
+
+/// The headings of many short requests take more room than their words.
+#[test]
+fn many_short_requests_leave_room_for_the_next_turns() {
+    let mut messages = Vec::new();
+    for number in 0..300 {
+        messages.push(user(Form::OpenAi, &format!("Sort shelf {number}.")));
+        let done = format!("Shelf {number} is done. {}", "rye ".repeat(20));
+        messages.push(assistant(Form::OpenAi, &done));
+    }
+    let list = list(&messages);
+    for size in [2_000, 4_000] {
+        let (plan, shown) = planned(&list, &Window::of(size).unwrap());
+        assert!(plan.after <= size * 65 / 100, "{} of {size}", plan.after);
+        let note = shown.intent.lines().last().unwrap();
+        assert!(note.contains(" left out (messages 2 to "), "{note}");
+        for number in 280..300 {
+            let text = format!("Sort shelf {number}.");
+            assert!(shown.place(&text).is_some(), "{text} in {}", shown.intent);
+        }
+    }
+}

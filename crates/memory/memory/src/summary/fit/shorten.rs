@@ -1,5 +1,7 @@
 //! Shortens a text that is too long to its head and tail, and says where the whole text is.
 
+use std::ops::Range;
+
 use accp_frame::TokenCounter;
 
 use crate::event::Thousands;
@@ -8,6 +10,8 @@ use crate::summary::form::quoted;
 
 /// A run without white space that has more bytes than this is not a word, and may be cut anywhere.
 const WORD: usize = 40;
+/// The end of a line that stands for a picture or another medium. It has a command, which is of use only as a whole.
+const MEDIUM: &str = "` gives it]";
 
 /// A text to cut.
 pub(super) struct Cut<'t> {
@@ -43,12 +47,29 @@ impl Cut<'_> {
         let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
         let (head, tail) = (at(head), at(starts.len().saturating_sub(tail)));
         let head = without_last_part(text, grapheme::before(text, head));
+        let head = medium(text, head).map_or(head, |line| line.start);
         let tail = without_first_part(text, grapheme::behind(text, tail));
+        let tail = medium(text, tail).map_or(tail, |line| line.end);
         let gone = Thousands(tail.saturating_sub(head) as u64);
         let head = quoted(text.get(..head).unwrap_or_default().trim_end());
-        let tail = quoted(text.get(tail..).unwrap_or_default().trim_start());
-        format!("{before}{head}\n>\n> [\u{2026} {gone} bytes \u{2026}]\n>\n{tail}")
+        let tail = text.get(tail..).unwrap_or_default().trim_start();
+        let tail = if tail.is_empty() {
+            String::new()
+        } else {
+            format!("\n>\n{}", quoted(tail))
+        };
+        format!("{before}{head}\n>\n> [\u{2026} {gone} bytes \u{2026}]{tail}")
     }
+}
+
+/// Returns the line that a cut at this place would divide, if the line stands for a medium.
+fn medium(text: &str, at: usize) -> Option<Range<usize>> {
+    let (before, behind) = text.split_at_checked(at)?;
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let end = behind.find('\n').map_or(text.len(), |end| at + end);
+    let line = text.get(start..end)?;
+    let is_medium = line.starts_with('[') && line.ends_with(MEDIUM);
+    (is_medium && start < at && at < end).then_some(start..end)
 }
 
 /// Returns the end of the head, moved before a word that was cut: half a word may be read as another word.

@@ -120,6 +120,24 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     );
 }
 
+/// A part of the line would be a command that does nothing.
+#[test]
+fn the_line_of_a_picture_is_whole_or_not_there() {
+    let line = "[image image/png, 1 x 1 pixels, 70 bytes; `accp context restore --session s1 --message 1` gives it]";
+    let mut talk = Talk::default().user("Sort the shelf.");
+    for number in 0..12 {
+        let wish = format!("Box {number} is red. Look at its label before you put it anywhere.");
+        talk = talk.user(&format!("{wish}\n{line}"));
+    }
+    let summary = write(&talk.content(), 1_600).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(intent.contains(", cut)\n> Box "), "{intent}");
+    let whole = intent.matches(line).count();
+    for part in ["[image", "--message", "gives it"] {
+        assert_eq!(intent.matches(part).count(), whole, "{part} in {intent}");
+    }
+}
+
 #[test]
 fn the_heading_of_a_request_names_its_speaker() {
     let mut talk = Talk::default()
