@@ -1,8 +1,6 @@
 //! `accp ready`: asks a running hub whether it accepts requests.
 
-use std::time::Duration;
-
-use crate::hub::HubAddress;
+use crate::hub::{HubAddress, seconds};
 use accp_console::outcome::Verdict;
 use accp_console::output::note;
 
@@ -27,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Verdict {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
-        .timeout_global(Some(Duration::from_secs(args.timeout)))
+        .timeout_global(Some(seconds(args.timeout)))
         .build();
     let http = ureq::Agent::new_with_config(config);
     let url = format!("{}/readyz", args.address.http());

@@ -189,3 +189,23 @@ fn another_recording_gets_another_name() {
         .collect();
     assert_eq!(names, ["x", "x#2"]);
 }
+
+#[test]
+fn a_time_that_no_clock_can_leave_is_refused() {
+    for start in [i64::MAX, 253_402_300_800, -62_135_596_801, i64::MIN] {
+        let run = accp(
+            format!("session import --verify --start={start}"),
+            example(),
+        );
+        let told = format!("{start} is not in -62135596800..=253402300799");
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains(&told), "{}", run.stderr);
+    }
+    for start in [253_402_300_799_i64, -62_135_596_800] {
+        let run = accp(
+            format!("session import --verify --start={start}"),
+            example(),
+        );
+        assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
+    }
+}

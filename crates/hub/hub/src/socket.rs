@@ -55,12 +55,14 @@ pub(crate) async fn open(
             return refused.response(&app.config.agent);
         }
     };
+    // The library panics unless the largest buffer is larger than what a socket gathers before it writes.
+    let most = app.config.limits.frame.saturating_mul(4).max(2 * BUFFER);
     let upgrade = upgrade
         .max_message_size(app.config.limits.frame)
         .max_frame_size(app.config.limits.frame)
         .read_buffer_size(BUFFER)
         .write_buffer_size(BUFFER)
-        .max_write_buffer_size(4 * app.config.limits.frame);
+        .max_write_buffer_size(most);
     upgrade.on_upgrade(move |socket| async move {
         let (_up, _room) = (Up::new(&app.metrics.sockets), room);
         let mut peer = Peer {

@@ -438,3 +438,22 @@ async fn an_agent_that_is_taken_out_hears_so_on_its_socket() {
     );
     hub.stop().await;
 }
+
+#[tokio::test]
+async fn the_least_and_the_largest_frame_of_the_settings_leave_sockets_usable() {
+    for frames in [1_024, i64::MAX] {
+        let settings = &format!("[limits]\nframe = {frames}\n");
+        let config = Config::from_toml(settings).expect("settings");
+        let hub = TestHub::start(config).await;
+        let first = frame("@me>sync:note{}", "abc101000001", 1, "sid:lunch");
+        let (status, reply) = hub.post(&first).await;
+        assert_eq!(status, 200, "{settings}: {reply}");
+        let mut socket = hub.socket("?session=lunch").await;
+        socket
+            .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:1,seq:0]")
+            .await;
+        let reply = socket.receive().await.expect("an answer");
+        assert!(reply.starts_with("@hub>"), "{settings}: {reply}");
+        hub.stop().await;
+    }
+}

@@ -4,6 +4,7 @@ mod imported;
 mod report;
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -19,6 +20,10 @@ use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 use imported::ImportedSession;
 use report::Report;
+
+/// The seconds of the years 1 to 9999. At the last time that a clock can tell, every timer of a session would be due
+/// again at once.
+const TIMES: RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// Replay recorded conversations in sessions, and check that nothing is lost
 ///
@@ -53,8 +58,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output")]
     verify: bool,
 
-    /// The time of the first frame of a conversation, in Unix seconds; recordings have no clock
-    #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
+    /// The time of the first frame of a conversation, in Unix seconds, from the year 1 to 9999; recordings have no clock
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1_767_225_600,
+        value_parser = clap::value_parser!(i64).range(TIMES)
+    )]
     start: i64,
 
     /// json: one object
