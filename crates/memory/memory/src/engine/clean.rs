@@ -45,6 +45,24 @@ mod tests {
         }
     }
 
+    /// If the time grew with the square of a line, this test would take many minutes.
+    #[test]
+    fn a_long_line_of_states_or_of_codes_without_an_end_is_read_at_once() {
+        let blank = format!("50%{}", "\r".repeat(300_000));
+        assert_eq!(clean(&blank), blank);
+        let states = "7%\r \r".repeat(2_000);
+        assert!(clean(&states).ends_with("\r \r7%\r \r"));
+        let open = "\u{1b}]0;".repeat(500_000);
+        assert_eq!(clean(&open), "0;".repeat(500_000));
+        let titles = "\u{1b}]0;t\u{7}a".repeat(200_000);
+        assert_eq!(clean(&titles), "a".repeat(200_000));
+        // A line without an end of a code says nothing of the next line.
+        assert_eq!(
+            clean("\u{1b}]0;a\n\u{1b}]0;b\u{7}c\u{1b}]0;d\n\u{1b}Pe\u{1b}\\f"),
+            "0;a\nc0;d\nf"
+        );
+    }
+
     proptest! {
         #[test]
         fn lines_that_end_with_a_carriage_return_stay(

@@ -17,14 +17,19 @@ pub(super) fn last_written(line: &str) -> Cow<'_, str> {
         .split('\r')
         .map(|state| (state, words(state)))
         .collect();
-    let last = states.len() - 1;
-    let stays = states.iter().enumerate().filter(|(at, (_, words))| {
-        let behind = states.get(at + 1..).unwrap_or_default();
-        let next = behind.iter().find(|(state, _)| !state.trim().is_empty());
-        let is_over = words.is_some() && next.is_some_and(|(_, next)| next == words);
-        *at == last || !is_over
-    });
-    let stays: Vec<&str> = stays.map(|(_, (state, _))| *state).collect();
+    // From the last state to the first. The next state is the next one that is not blank.
+    let mut next: Option<&Option<String>> = None;
+    let mut stays: Vec<&str> = Vec::new();
+    for (state, words) in states.iter().rev() {
+        let is_over = words.is_some() && next == Some(words);
+        if !is_over {
+            stays.push(state);
+        }
+        if !state.trim().is_empty() {
+            next = Some(words);
+        }
+    }
+    stays.reverse();
     stays.join("\r").into()
 }
 

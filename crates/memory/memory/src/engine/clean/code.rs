@@ -17,9 +17,10 @@ pub(super) fn without_codes(text: &str) -> String {
     let mut rest = text;
     // The address of the link that has not ended yet, and where its words begin.
     let mut link = None;
+    let mut unended = None;
     while let Some((before, code)) = rest.split_once(ESCAPE) {
         out.push_str(before);
-        rest = behind(code);
+        rest = behind(code, &mut unended);
         if let Some(address) = address(code, rest) {
             end_link(&mut out, link.take());
             link = (!address.is_empty()).then_some((address, out.len()));
@@ -59,11 +60,11 @@ fn end_link(out: &mut String, link: Option<(&str, usize)>) {
 /// string     = ("]" / "P" / "X" / "^" / "_") *any (BEL / ESC "\")
 /// short      = *%x20-2F %x30-7E
 /// ```
-fn behind(code: &str) -> &str {
+fn behind<'c>(code: &'c str, unended: &mut Option<usize>) -> &'c str {
     let mut characters = code.chars();
     match characters.next() {
         Some('[') => sequence(characters.as_str()),
-        Some(']' | 'P' | 'X' | '^' | '_') => string(characters.as_str()),
+        Some(']' | 'P' | 'X' | '^' | '_') => string(characters.as_str(), unended),
         _ => short(code),
     }
 }
@@ -77,12 +78,26 @@ fn sequence(code: &str) -> &str {
 
 /// Returns the text after a code with a string. Such a code ends in the line in which it begins. If the line has no end
 /// of the code, the words of the line are not a part of the code.
-fn string(code: &str) -> &str {
-    let line = code.split('\n').next().unwrap_or_default();
-    let bell = line.find(BELL).map(|at| at + BELL.len_utf8());
-    let end = line.find(END).map(|at| at + END.len());
-    let end = bell.into_iter().chain(end).min();
-    end.and_then(|end| code.get(end..)).unwrap_or(code)
+///
+/// `unended` is a line whose rest was searched without finding an end: the length of the text behind that line. Further
+/// codes of the same line have no end either, and nobody searches for one again.
+fn string<'c>(code: &'c str, unended: &mut Option<usize>) -> &'c str {
+    if unended.is_some_and(|behind| code.len() >= behind) {
+        return code;
+    }
+    for (at, character) in code.char_indices() {
+        let rest = &code[at..];
+        if character == '\n' {
+            *unended = Some(rest.len());
+            return code;
+        }
+        let behind = rest.strip_prefix(BELL).or_else(|| rest.strip_prefix(END));
+        if let Some(behind) = behind {
+            return behind;
+        }
+    }
+    *unended = Some(0);
+    code
 }
 
 fn short(code: &str) -> &str {
