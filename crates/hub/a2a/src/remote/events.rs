@@ -7,22 +7,28 @@ const LARGEST: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Events {
     bytes: Vec<u8>,
+    /// Where the first line begins in `bytes` that was not read.
+    begin: usize,
     data: String,
 }
 
 impl Events {
     /// Adds bytes of the stream. Returns whether they are within the limit.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        self.bytes.drain(..self.begin);
+        self.begin = 0;
         self.bytes.extend_from_slice(bytes);
         self.bytes.len() + self.data.len() <= LARGEST
     }
 
     /// Returns the data of the next event that is complete.
     pub(super) fn next(&mut self) -> Option<String> {
-        while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.bytes.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']);
+        while let Some(open) = self.bytes.get(self.begin..)
+            && let Some(end) = open.iter().position(|byte| *byte == b'\n')
+        {
+            let line = String::from_utf8_lossy(&open[..end]);
+            let line = line.trim_end_matches('\r');
+            self.begin += end + 1;
             if line.is_empty() {
                 if !self.data.is_empty() {
                     return Some(std::mem::take(&mut self.data));
@@ -55,5 +61,18 @@ mod tests {
             }
             assert_eq!(all, ["{\"a\":1}", "two\nlines ü"], "{cut}");
         }
+    }
+
+    /// If the time grew with the square of a piece, this test would take many minutes.
+    #[test]
+    fn many_short_lines_in_one_piece_are_read_at_once() {
+        let mut events = Events::default();
+        assert!(events.push("data:\n\n:\n".repeat(500_000).as_bytes()));
+        assert_eq!(events.next(), None);
+        assert!(events.push(b"data: a\ndata: b\n\ndata: c"));
+        assert_eq!(events.next().as_deref(), Some("a\nb"));
+        assert!(events.push(b"\n\n"));
+        assert_eq!(events.next().as_deref(), Some("c"));
+        assert_eq!(events.next(), None);
     }
 }
