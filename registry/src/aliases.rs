@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::json::child;
 use crate::model::Field;
 use crate::problem::Problem;
-use crate::reader::{Reader, suggest};
+use crate::reader::Reader;
 
 impl Reader<'_> {
     /// Reads an object with a list of aliases for each field, and gives them to the fields.
@@ -27,7 +27,8 @@ impl Reader<'_> {
             } else {
                 let problem = Problem::new(at, format!("there is no field `{name}`"));
                 let known = || fields.iter().map(|field| field.name.as_str());
-                self.report(suggest(problem, name, "fields", known));
+                let problem = self.suggest(problem, name, "fields", known);
+                self.report(problem);
             }
         }
         for (index, (at, list)) in &given {

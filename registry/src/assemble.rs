@@ -17,7 +17,7 @@ use crate::nearest::nearest;
 use crate::problem::{Position, Positions, Problem, Problems};
 use crate::protocol::Protocol;
 use crate::read;
-use crate::reader::suggest;
+use crate::reader::{SUGGESTIONS, suggest};
 use crate::types::Type;
 
 /// A registry document and its source.
@@ -247,7 +247,9 @@ impl Assembly {
                     .iter()
                     .copied()
                     .chain(codes.iter().map(String::as_str));
-                let cure = match (named.get(code), nearest(code, known)) {
+                let is_early = self.problems.len() < SUGGESTIONS;
+                let near = is_early.then(|| nearest(code, known)).flatten();
+                let cure = match (named.get(code), near) {
                     (Some(meant), _) => {
                         format!("did you mean `{meant}`, the code of the schema `{code}`?")
                     }

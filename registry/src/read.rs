@@ -14,7 +14,7 @@ use crate::json::child;
 use crate::model::{Field, Schema};
 use crate::problem::Problem;
 use crate::protocol::Protocol;
-use crate::reader::{Reader, suggest};
+use crate::reader::Reader;
 use crate::tables::Abbreviation;
 use crate::types::Type;
 
@@ -372,7 +372,7 @@ impl Reader<'_> {
                 ))
             } else {
                 let known = || fields.iter().map(|named| named.field.name.as_str());
-                suggest(problem, name, "fields", known)
+                self.suggest(problem, name, "fields", known)
             };
             self.report(problem);
         }

@@ -17,6 +17,10 @@ use crate::protocol::{NameRule, Protocol};
 /// The largest version: up to it, every JSON reader reads the same number (RFC 7493).
 const MAX_VERSION: u64 = (1 << 53) - 1;
 
+/// How many problems of a document are compared with the document's own names, to suggest one. Without this bound, the
+/// time for a document of many wrong names would grow with its square.
+pub(crate) const SUGGESTIONS: usize = 100;
+
 /// Reads JSON values and notes what is wrong with them. Every method takes the JSON pointer of the
 /// value.
 pub struct Reader<'p> {
@@ -126,6 +130,22 @@ impl Reader<'_> {
             self.wrong(at, "an object", json);
         }
         json.as_object()
+    }
+
+    /// Adds the nearest of the document's own names to a problem, or all of them. Only the first
+    /// [problems](SUGGESTIONS) get them.
+    pub(crate) fn suggest<'a, I: Iterator<Item = &'a str>>(
+        &self,
+        problem: Problem,
+        name: &str,
+        what: &str,
+        known: impl Fn() -> I,
+    ) -> Problem {
+        if self.problems.len() < SUGGESTIONS {
+            suggest(problem, name, what, known)
+        } else {
+            problem.cure(format!("correct the first mistakes, which name the {what}"))
+        }
     }
 
     /// Notes that a value is not what was expected.

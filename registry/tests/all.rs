@@ -5,6 +5,7 @@ mod diff;
 mod format;
 mod formats;
 mod kinds;
+mod large;
 mod lexical;
 mod model;
 mod nulls;
