@@ -19,7 +19,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use crate::access::{Denied, Identity};
+use crate::access::{Denied, Identity, check_session_name};
 use crate::answer::Refused;
 use crate::app::{self, Shared};
 use crate::metrics::add;
@@ -406,26 +406,6 @@ impl FromRequestParts<Shared> for Authorized {
 async fn wait(app: &Shared, key: &str, bytes: usize) {
     app.frames.wait(key, 1.0).await;
     app.bytes.wait(key, bytes as f64).await;
-}
-
-/// The names that a session of a hub may have.
-const SESSION_NAMES: &str = "1 to 128 letters, digits, `_`, `-` and `.`";
-
-/// Checks the name of a session, which is used in URLs and in references.
-///
-/// ```
-/// use accp_hub::check_session_name;
-///
-/// assert_eq!(check_session_name("lunch-7"), Ok(()));
-/// assert_eq!(check_session_name("a#b"), Err("1 to 128 letters, digits, `_`, `-` and `.`"));
-/// ```
-///
-/// # Errors
-/// The names that are expected.
-pub fn check_session_name(name: &str) -> Result<(), &'static str> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let is_name = (1..=128).contains(&name.len()) && name.chars().all(is_fine);
-    is_name.then_some(()).ok_or(SESSION_NAMES)
 }
 
 fn check_session(session: &str) -> Result<(), Refused> {

@@ -82,8 +82,7 @@ mod tokens;
 mod ui;
 mod write_timeout;
 
-pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};
-pub use auth::check_session_name;
+pub use access::{Access, AnyOf, Denied, Identified, Identity, Open, check_session_name};
 pub use config::{Config, Limits, Numbering, Replica, Tls};
 pub use erase::describe_erasure;
 pub use files::make_room;

@@ -7,8 +7,7 @@ use accp_frame::AgentId;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::access::{Access, Denied, Identified, Identity};
-use crate::auth::check_session_name;
+use crate::access::{Access, Denied, Identified, Identity, check_session_name};
 use crate::reload::{AccessFileError, Reloaded};
 
 /// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256

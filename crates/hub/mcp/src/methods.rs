@@ -4,8 +4,8 @@
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CustomRequest, ErrorCode, InitializeRequestParams,
-    PaginatedRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
-    SubscriptionsListenRequestParams, UnsubscribeRequestParams,
+    ReadResourceRequestParams, SubscribeRequestParams, SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
 };
 use serde_json::Value as Json;
 use serde_path_to_error::{Error as PathError, deserialize};
@@ -33,9 +33,6 @@ pub(crate) fn unread(request: &CustomRequest, methods: &[&str]) -> ErrorData {
     let error = match method {
         "initialize" => deserialize::<_, InitializeRequestParams>(params).err(),
         "tools/call" => deserialize::<_, CallToolRequestParams>(params).err(),
-        "tools/list" | "resources/list" | "resources/templates/list" => {
-            deserialize::<_, PaginatedRequestParams>(params).err()
-        }
         "resources/read" => deserialize::<_, ReadResourceRequestParams>(params).err(),
         "resources/subscribe" => deserialize::<_, SubscribeRequestParams>(params).err(),
         "resources/unsubscribe" => deserialize::<_, UnsubscribeRequestParams>(params).err(),

@@ -11,7 +11,7 @@ use crate::support::hub;
 type Refused = (&'static str, Json, i32, &'static str);
 
 /// Params that tools do not take.
-fn wrong_calls() -> [Refused; 4] {
+fn wrong_calls() -> [Refused; 3] {
     let call = "tools/call";
     [
         (call, json!({}), -32602, "`name` of tools/call is missing"),
@@ -26,12 +26,6 @@ fn wrong_calls() -> [Refused; 4] {
             json!({ "name": "accp_send", "arguments": [1] }),
             -32602,
             "`arguments` of tools/call: invalid type: list, expected an object",
-        ),
-        (
-            "tools/list",
-            json!({ "cursor": 1 }),
-            -32602,
-            "`cursor` of tools/list: invalid type: integer `1`, expected a string",
         ),
     ]
 }

@@ -343,8 +343,8 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
         usual: 100,
         intent: 130,
         words: 500,
-        good: 400,
-        most: 400,
+        good: 370,
+        most: 370,
     };
     let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
     let intent = section(&summary, "Session Intent");
