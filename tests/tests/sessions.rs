@@ -41,6 +41,7 @@ mod numbering;
 mod parts;
 mod repeats;
 mod returns;
+mod rights;
 mod room;
 mod said;
 mod sides;

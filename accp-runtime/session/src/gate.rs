@@ -224,7 +224,7 @@ impl Gate {
                     self.numbers.missing.remove(key);
                 }
             }
-            Control::Join { member, .. } => self.numbers.joins(*member),
+            Control::Join { member, .. } if !before.is_in(*member) => self.numbers.joins(*member),
             Control::Checkpoint(checkpoint) => {
                 let wanted = rules
                     .late_summaries

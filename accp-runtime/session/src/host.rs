@@ -213,8 +213,9 @@ impl Host {
         let member = self.place_of(agents)?;
         let agents: Vec<_> = agents.iter().map(AgentId::to_string).collect();
         let before = self.side.state.members.get(member);
-        let is_back = before.is_some_and(|party| !party.present);
-        let is_news = is_back
+        let is_in = self.side.state.is_in(member);
+        let is_back = before.is_some() && !is_in;
+        let is_news = !is_in
             || before.is_none_or(|party| party.agents != agents || party.supervisor != supervisor);
         if is_news {
             let join = Control::Join {
@@ -223,7 +224,9 @@ impl Host {
                 supervisor,
             };
             self.control(join, now);
-            self.gate.numbers.joins(member);
+            if !is_in {
+                self.gate.numbers.joins(member);
+            }
             self.hand_on(now);
         }
         if is_back {

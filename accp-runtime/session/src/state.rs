@@ -64,7 +64,8 @@ pub struct State {
 pub struct Party {
     /// The agents that the member speaks for, its own name first.
     pub agents: Vec<String>,
-    /// The position at which the member joined. The member handles the frames after it.
+    /// The position at which the member joined, for the first time or after it had left. The member handles the frames
+    /// after it.
     pub joined: u64,
     /// True until the member leaves.
     pub present: bool,
@@ -194,6 +195,12 @@ impl State {
         applied
     }
 
+    /// Returns whether a member has joined and has not left since.
+    pub(crate) fn is_in(&self, member: MemberId) -> bool {
+        let party = self.members.get(member);
+        party.is_some_and(|party| party.present)
+    }
+
     fn frame(&mut self, entry: &Entry, frame: &Scanned<'_>, applied: &mut Applied) {
         if self.tokenizer.is_some() {
             let (tokens, cut) = (entry.tokens, entry.cut);
@@ -227,10 +234,14 @@ impl State {
                 agents,
                 supervisor,
             } => {
+                let is_in = self.is_in(member);
                 let before = self.members.get_mut(member);
+                // An entry for a member that is in the session changes its agents or its rights. The member still
+                // handles the frames since it came in.
+                let joined = before.as_ref().filter(|_| is_in).map(|party| party.joined);
                 let party = Party {
                     agents,
-                    joined: entry.position,
+                    joined: joined.unwrap_or(entry.position),
                     present: true,
                     supervisor,
                     takes: before.and_then(|party| party.takes.take()),

@@ -61,9 +61,9 @@ pub(super) fn kind_of(text: &str) -> Option<String> {
 }
 
 impl Addresses {
-    /// Records the agents of the host or of a member that joins.
+    /// Records the agents of the host or of a member that joins, or whose rights change.
     pub(super) fn joins(&mut self, member: MemberId, text: &str, position: u64) {
-        self.here.insert(member, position);
+        self.here.entry(member).or_insert(position);
         for name in agents_in(text) {
             self.members.insert(name.to_owned(), member);
         }

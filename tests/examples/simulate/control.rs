@@ -21,11 +21,16 @@ impl Observer {
             let Some(member) = member else {
                 return Err(format!("nobody joins in {text}"));
             };
-            self.left.remove(&member);
+            let is_back = self.left.remove(&member).is_some();
             self.chains.addresses.joins(member, text, entry.position);
             self.authority.joins(member, text);
+            let joined = &mut self.senders.entry(member).or_default().joined;
+            if *joined > 0 && !is_back {
+                // The entry changes the rights of a member that is in the session.
+                return Ok(());
+            }
+            *joined = entry.position;
             self.bounds.joins(member);
-            self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
             if let Some(side) = self
                 .sides

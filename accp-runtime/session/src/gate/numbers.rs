@@ -100,7 +100,7 @@ impl Numbers {
         sender.map_or(0, |sender| sender.since_join)
     }
 
-    /// Notes that this member joins, for the first time or again.
+    /// Notes that this member joins, for the first time or after it has left.
     pub(crate) fn joins(&mut self, member: MemberId) {
         let joined = self.shared;
         let sender = self.sender(member);
