@@ -58,8 +58,9 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     let at = now();
     if route.form.is_none() || app.config.policy == Policy::Off || headers::is_off(&parts.headers) {
         let body = (!body.is_end_stream()).then(|| reqwest::Body::wrap_stream(arriving(body)));
-        let sent = send(&app, route, (&parts, &url), body).await;
+        // The client may leave before there is an answer. Then the row is written when `record` is dropped.
         let record = route.form.map(|_| Record::unread(&app, route, at));
+        let sent = send(&app, route, (&parts, &url), body).await;
         return answered(&app, route, sent, record);
     }
     match take(arriving(body), &parts.headers, app.config.body_bytes).await {
@@ -67,10 +68,10 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
         Ok(Taken::Long(first, rest)) => {
             let body = stream::once(async { Ok(first) }).chain(rest);
             let body = reqwest::Body::wrap_stream(body);
-            let sent = send(&app, route, (&parts, &url), Some(body)).await;
             let mut record = Record::unread(&app, route, at);
             let most = app.config.body_bytes;
             record.entry.fault = Some(format!("the body has more than {most} bytes"));
+            let sent = send(&app, route, (&parts, &url), Some(body)).await;
             answered(&app, route, sent, Some(record))
         }
         Ok(Taken::Whole(bytes)) => planned(&app, route, &parts, &url, bytes, at).await,
