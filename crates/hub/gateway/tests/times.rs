@@ -153,3 +153,31 @@ async fn a_request_that_is_given_up_before_its_answer_has_its_row() {
         .collect();
     assert_eq!(rows, [(0, false), (0, false)]);
 }
+
+/// A client sends its next request on the same connection, unless the answer says that the connection closes.
+#[tokio::test]
+async fn a_refusal_before_the_body_says_that_the_connection_closes() {
+    let config = Config {
+        policy: Policy::Append,
+        // Nobody listens there.
+        anthropic: "http://127.0.0.1:1".to_owned(),
+        ..Config::default()
+    };
+    let bench = Bench::with(config).await;
+    for (path, more, status) in [
+        ("/accp/nothing", "", 404),
+        ("/v1/messages", "origin: https://page.example\r\n", 403),
+        ("/v1/messages", "x-accp: off\r\n", 502),
+    ] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: k1\r\n{more}content-length: 100000\r\n\r\n"
+        );
+        let mut stream = begin(&bench, &head).await;
+        let seen = rest(&mut stream).await;
+        assert!(seen.starts_with(&format!("HTTP/1.1 {status} ")), "{seen}");
+        assert!(seen.contains("\r\nconnection: close\r\n"), "{seen}");
+    }
+    let ready = "GET /accp/nothing HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+    let mut stream = begin(&bench, ready).await;
+    assert!(!rest(&mut stream).await.contains("connection: close"));
+}
