@@ -127,6 +127,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         }
     }
     let _log = args.log.start(None);
+    open_many_files();
     runtime()?.block_on(async {
         let policy = config.policy;
         let gateway = Gateway::bind(config, &args.ledger).await;
@@ -149,4 +150,17 @@ fn serve(args: &ServeArgs) -> Outcome {
         ended.map_err(|error| Failure::Io(url, error))?;
         Ok(Verdict::Fine)
     })
+}
+
+/// Lets this process open as many files as the system allows. Each request takes two: the connection of its client, and
+/// the one to the provider. Many systems let a program begin with 1,024.
+fn open_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // If the system refuses, the gateway goes on with what it has.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
 }

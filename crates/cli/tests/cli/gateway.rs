@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -77,11 +77,12 @@ impl Gateway {
     fn start(folder: &Path, args: &str) -> Self {
         let mut command = command();
         let args = format!("gateway --listen 127.0.0.1:0 {args}");
-        command
-            .current_dir(folder)
-            .args(args.words())
-            .stderr(Stdio::piped());
-        let mut process = command.spawn().unwrap();
+        command.current_dir(folder).args(args.words());
+        Self::spawn(&mut command)
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok);
         let first = lines
@@ -373,4 +374,27 @@ fn a_receipt_that_is_not_a_text_is_bad_input() {
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     let told = "error: receipt.json: byte 5 is not UTF-8; give a receipt";
     assert!(run.stderr.starts_with(told), "{}", run.stderr);
+}
+
+/// Each request takes two open files, and many systems let a program begin with few.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_gateway_takes_as_many_connections_as_the_system_allows() {
+    let folder = Folder::with(&[]);
+    let mut few = Command::new("sh");
+    few.current_dir(folder.0.path());
+    let script = r#"ulimit -Sn 64; exec "$0" gateway --listen 127.0.0.1:0"#;
+    few.args(["-c", script, super::PROGRAM]);
+    let gateway = Gateway::spawn(&mut few);
+    let connect = || TcpStream::connect(&gateway.address).unwrap();
+    let open: Vec<_> = (0..100).map(|_| connect()).collect();
+    let mut last = connect();
+    let patience = std::time::Duration::from_secs(30);
+    last.set_read_timeout(Some(patience)).unwrap();
+    last.write_all(b"GET /accp/v1/gateway/ready HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        .unwrap();
+    let (head, _) = read_message(&last).expect("an answer in time");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    drop(open);
+    gateway.kill();
 }

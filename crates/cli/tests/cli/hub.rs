@@ -254,6 +254,7 @@ fn settings_with_which_a_hub_serves_nobody_are_refused() {
         ("heartbeat = 18446744073709551615", year),
         ("drain = 99999999999", "write 0 to 31536000 seconds"),
         ("origins = [\"*\"]", form),
+        ("origins = [\"null\"]", "load the page from a server"),
         ("origins = [\"https://example.com/\"]", form),
         ("origins = [\"https://Example.com\"]", form),
         (

@@ -33,6 +33,15 @@ pub(crate) fn error(provider: Provider, status: StatusCode, message: &str) -> Re
     of_json(status, json.to_string())
 }
 
+/// Does the same as [`error`], for a request whose body may not have come whole. After such an answer the server closes
+/// the connection. The answer says so: the client would otherwise send its next request there, and lose it.
+pub(crate) fn closing(provider: Provider, status: StatusCode, message: &str) -> Response {
+    let mut response = error(provider, status, message);
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
+}
+
 /// Returns a body of these pieces. The client gets all pieces that come before an error. (A server that meets an
 /// error drops the bytes that it has not sent yet, so the body waits before it reports the error.)
 pub(crate) fn body<S>(pieces: S) -> Body

@@ -43,12 +43,17 @@ enum Taken {
 pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts.method, parts.uri.path(), &parts.headers);
+    let refusal = if body.is_end_stream() {
+        answer::error
+    } else {
+        answer::closing
+    };
     if let Some((status, message)) = route::misled(parts.uri.path()) {
-        return answer::error(route.provider, status, &message);
+        return refusal(route.provider, status, &message);
     }
     let is_loopback = app.config.listen.ip().is_loopback();
     if let Some(message) = origin::refused(&parts.headers, &parts.uri, is_loopback) {
-        return answer::error(route.provider, StatusCode::FORBIDDEN, &message);
+        return refusal(route.provider, StatusCode::FORBIDDEN, &message);
     }
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = format!("{}{path}", app.config.upstream(route.provider));
@@ -58,19 +63,20 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     let at = now();
     if route.form.is_none() || app.config.policy == Policy::Off || headers::is_off(&parts.headers) {
         let body = (!body.is_end_stream()).then(|| reqwest::Body::wrap_stream(arriving(body)));
-        let sent = send(&app, route, (&parts, &url), body).await;
+        // The client may leave before there is an answer. Then the row is written when `record` is dropped.
         let record = route.form.map(|_| Record::unread(&app, route, at));
+        let sent = send(&app, route, (&parts, &url), body).await;
         return answered(&app, route, sent, record);
     }
     match take(arriving(body), &parts.headers, app.config.body_bytes).await {
-        Err(cut) => answer::error(route.provider, cut.status(), &cut.to_string()),
+        Err(cut) => answer::closing(route.provider, cut.status(), &cut.to_string()),
         Ok(Taken::Long(first, rest)) => {
             let body = stream::once(async { Ok(first) }).chain(rest);
             let body = reqwest::Body::wrap_stream(body);
-            let sent = send(&app, route, (&parts, &url), Some(body)).await;
             let mut record = Record::unread(&app, route, at);
             let most = app.config.body_bytes;
             record.entry.fault = Some(format!("the body has more than {most} bytes"));
+            let sent = send(&app, route, (&parts, &url), Some(body)).await;
             answered(&app, route, sent, Some(record))
         }
         Ok(Taken::Whole(bytes)) => planned(&app, route, &parts, &url, bytes, at).await,
@@ -228,7 +234,8 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
             if let Some(mut record) = record {
                 record.entry.fault.get_or_insert_with(|| message.clone());
             }
-            return answer::error(route.provider, status, &message);
+            // If the body was to pass unread, nobody has read it.
+            return answer::closing(route.provider, status, &message);
         }
     };
     let mut record = record;

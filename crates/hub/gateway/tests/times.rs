@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use accp_gateway::Policy;
+use accp_gateway::{Config, Policy};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{pause, resume, sleep, timeout};
 
 use crate::conversation::{Bench, messages, request};
@@ -121,4 +121,63 @@ async fn a_reader_of_events_does_not_hold_the_end_up() {
     let ended = timeout(Duration::from_secs(5), bench.stop()).await;
     assert!(ended.is_ok(), "the gateway waits for a reader of events");
     assert!(events.bytes().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_before_its_answer_has_its_row() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = Config {
+        policy: Policy::Append,
+        anthropic: format!("http://{}", silent.local_addr().unwrap()),
+        body_bytes: 10,
+        ..Config::default()
+    };
+    let mut bench = Bench::with(config).await;
+    let body = request(messages(2)).to_string();
+    for more in ["", "x-accp: off\r\n"] {
+        let whole = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: k1\r\n{more}content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let client = begin(&bench, &whole).await;
+        let (mut asked, _) = silent.accept().await.unwrap();
+        asked.read_u8().await.unwrap();
+        drop(client);
+        // The gateway gives the request up, too.
+        drop(asked.read_to_end(&mut Vec::new()).await);
+    }
+    let entries = bench.stop().await.entries(None).unwrap();
+    let rows: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.status, entry.whole))
+        .collect();
+    assert_eq!(rows, [(0, false), (0, false)]);
+}
+
+/// A client sends its next request on the same connection, unless the answer says that the connection closes.
+#[tokio::test]
+async fn a_refusal_before_the_body_says_that_the_connection_closes() {
+    let config = Config {
+        policy: Policy::Append,
+        // Nobody listens there.
+        anthropic: "http://127.0.0.1:1".to_owned(),
+        ..Config::default()
+    };
+    let bench = Bench::with(config).await;
+    for (path, more, status) in [
+        ("/accp/nothing", "", 404),
+        ("/v1/messages", "origin: https://page.example\r\n", 403),
+        ("/v1/messages", "x-accp: off\r\n", 502),
+    ] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: k1\r\n{more}content-length: 100000\r\n\r\n"
+        );
+        let mut stream = begin(&bench, &head).await;
+        let seen = rest(&mut stream).await;
+        assert!(seen.starts_with(&format!("HTTP/1.1 {status} ")), "{seen}");
+        assert!(seen.contains("\r\nconnection: close\r\n"), "{seen}");
+    }
+    let ready = "GET /accp/nothing HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+    let mut stream = begin(&bench, ready).await;
+    assert!(!rest(&mut stream).await.contains("connection: close"));
 }

@@ -244,6 +244,12 @@ impl Limits {
 fn check_origin(origin: &str) -> Result<(), &'static str> {
     let form = "write the scheme, the name and the port as a browser sends them, such as `https://example.com`, in small \
                 letters and without a path";
+    if matches!(origin, "null" | "file://") {
+        return Err(
+            "every file and every frame in a sandbox has this origin: load the page from a server, and write the origin of \
+             that server",
+        );
+    }
     let (scheme, host) = origin.split_once("://").ok_or(form)?;
     let is_in = |text: &str, more: &str| {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || more.contains(c);

@@ -107,14 +107,17 @@ fn denied(app: &App, refused: &Refused) -> Response {
 
 /// Forwards a request if another hub runs its session.
 async fn follow(app: &Shared, caller: &Authorized, request: Request, next: Next) -> Response {
-    let answer = match app.sessions.elsewhere(caller.session()).await {
-        Ok(None) => return next.run(request).await,
-        Ok(Some(there)) => {
-            spans::record_outcome("handed on");
-            forward::request(app, caller.session(), &there, request).await
-        }
-        Err(refused) => Err(refused),
-    };
+    match app.sessions.elsewhere(caller.session()).await {
+        Ok(None) => next.run(request).await,
+        Ok(Some(there)) => hand_on(app, caller, &there, request).await,
+        Err(refused) => refused.response(&app.config.agent),
+    }
+}
+
+/// Forwards a request to the hub that runs its session.
+async fn hand_on(app: &Shared, caller: &Authorized, there: &str, request: Request) -> Response {
+    spans::record_outcome("handed on");
+    let answer = forward::request(app, caller.session(), there, request).await;
     answer.unwrap_or_else(|refused| refused.response(&app.config.agent))
 }
 
@@ -162,28 +165,36 @@ async fn admit(
         }
         Err(refused) => Err(refused),
     };
-    match entered {
-        Ok(caller) => match app.sessions.elsewhere(session).await {
-            // The hub that has the session counts the forwarded request, so this hub does not.
-            Ok(Some(_)) => match with_call(&app, &caller, request).await {
-                Ok(request) => follow(&app, &caller, request, next).await,
-                Err(refused) => denied(&app, &refused),
-            },
-            Ok(None) => match taken(&app, &caller, &mounted, request).await {
-                Ok(request) => {
-                    let call = request.extensions().get::<CallId>().cloned();
-                    let mut response = next.run(request).await;
-                    if let Some(call) = call {
-                        response.extensions_mut().insert(call);
-                    }
-                    response
-                }
-                Err(refused) => denied(&app, &refused),
-            },
-            Err(refused) => denied(&app, &refused),
-        },
-        Err(refused) => denied(&app, &refused),
+    let answer = match entered {
+        Ok(caller) => admitted(&app, &caller, &mounted, request, next).await,
+        Err(refused) => Err(refused),
+    };
+    answer.unwrap_or_else(|refused| denied(&app, &refused))
+}
+
+/// Hands a request to a service, or to the hub that runs its session.
+async fn admitted(
+    app: &Shared,
+    caller: &Authorized,
+    mounted: &str,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refused> {
+    // The hub that has the session counts the forwarded request, so this hub does not.
+    if app.sessions.elsewhere(caller.session()).await?.is_some() {
+        request = with_call(app, caller, request).await?;
+        // While the body came, this hub may have taken the session over.
+        if let Some(there) = app.sessions.elsewhere(caller.session()).await? {
+            return Ok(hand_on(app, caller, &there, request).await);
+        }
     }
+    let request = taken(app, caller, mounted, request).await?;
+    let call = request.extensions().get::<CallId>().cloned();
+    let mut response = next.run(request).await;
+    if let Some(call) = call {
+        response.extensions_mut().insert(call);
+    }
+    Ok(response)
 }
 
 /// Counts a request for a service, and reads its whole body.

@@ -10,6 +10,8 @@ use accp_hub::{Config, Replica};
 use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use reqwest::StatusCode;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 /// The time of a lease. It is so long that no hub renews a lease by itself while a test runs.
 const LEASE: Duration = Duration::from_secs(600);
@@ -351,4 +353,49 @@ async fn a_hub_that_ends_answers_calls_that_it_has_handed_on() {
     let message = told["error"]["message"].as_str().expect("a message");
     assert!(message.contains("this hub ends"), "{message}");
     a.stop().await;
+}
+
+/// Reads the head of an answer.
+async fn head(stream: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    while !read.ends_with(b"\r\n\r\n") {
+        read.push(stream.read_u8().await.expect("a head"));
+    }
+    String::from_utf8(read).expect("text")
+}
+
+/// A hub reads a call before it hands the call on. Meanwhile the session may come to this hub.
+#[tokio::test]
+async fn a_call_whose_session_comes_to_its_hub_is_served_there() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let posted = |number: u64| {
+        let head = format!("@cook>req:schedule{{agent:dev|task:t{number}}}");
+        frame(&head, &format!("abc10100000{number}"), number, "sid:lunch")
+    };
+    assert_eq!(a.post(&posted(1)).await.0, StatusCode::OK);
+    let call = r#"{"jsonrpc":"2.0","id":"ask-7","method":"tools/call"}"#;
+    let request = format!(
+        "POST /waits/lunch/dev HTTP/1.1\r\nhost: {}\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        b.address,
+        call.len()
+    );
+    let mut caller = TcpStream::connect(b.address).await.expect("a hub");
+    caller
+        .write_all(request.as_bytes())
+        .await
+        .expect("it is sent");
+    // Hub `b` wants the body once it knows that hub `a` runs the session.
+    assert!(head(&mut caller).await.starts_with("HTTP/1.1 100 "));
+    a.stop().await;
+    let (mut status, mut reply) = b.post(&posted(2)).await;
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        (status, reply) = b.post(&posted(2)).await;
+    }
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(database.holder("lunch"), Some(b.url("")));
+    caller.write_all(call.as_bytes()).await.expect("it is sent");
+    let answer = head(&mut caller).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    b.stop().await;
 }

@@ -19,7 +19,7 @@ use crate::request::McpSession;
 use crate::server::Server;
 use crate::tools::MAX_WAIT;
 
-/// How many MCP sessions an agent has at a time. A further session ends the oldest.
+/// How many MCP sessions an agent has at a time. A further session ends the one that was used longest ago.
 const SESSIONS: usize = 16;
 /// The shortest time after which an MCP session ends if nothing comes from its client and nothing goes there. A call
 /// that waits as long as a call may wait is silent for that time, so this time is longer.
@@ -40,7 +40,8 @@ pub(crate) struct AgentEndpoint {
 
 /// Who uses an endpoint.
 struct Usage {
-    /// The sessions of MCP, the oldest first, each with the right under which it was used last.
+    /// The sessions of MCP, each with the right under which it was used last. The session that was used longest ago
+    /// comes first.
     sessions: VecDeque<(SessionId, Arc<str>)>,
     rights: BTreeMap<Arc<str>, Right>,
     /// When the endpoint was used last.
@@ -90,25 +91,22 @@ impl AgentEndpoint {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the right under which an MCP session is used, and ends the oldest session if there are too many.
+    /// Notes the right under which an MCP session is used. If there are too many sessions, ends the one that was used
+    /// longest ago: many clients leave their session without an end, and another client may use an older one.
     async fn note_use(&self, session: SessionId, right: &Arc<str>) {
-        let oldest = {
+        let unused = {
             let there = self.manager.sessions.read().await;
             let mut used = self.used();
-            used.sessions.retain(|(known, _)| there.contains_key(known));
-            let known = used.sessions.iter_mut();
-            match known.into_iter().find(|(known, _)| *known == session) {
-                Some((_, last)) => *last = Arc::clone(right),
-                None if there.contains_key(&session) => {
-                    used.sessions.push_back((session, Arc::clone(right)));
-                }
-                None => {}
+            used.sessions
+                .retain(|(known, _)| *known != session && there.contains_key(known));
+            if there.contains_key(&session) {
+                used.sessions.push_back((session, Arc::clone(right)));
             }
             let has_room = used.sessions.len() <= SESSIONS;
             (!has_room).then(|| used.sessions.pop_front()).flatten()
         };
-        if let Some((oldest, _)) = oldest {
-            self.end_session(&oldest).await;
+        if let Some((unused, _)) = unused {
+            self.end_session(&unused).await;
         }
     }
 

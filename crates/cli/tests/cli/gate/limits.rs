@@ -63,6 +63,23 @@ fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
 }
 
 #[test]
+fn the_session_of_mcp_that_was_used_longest_ago_ends_first() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    let used = client.begin("/mcp/lunch/dev");
+    let list = |session: &str| {
+        let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
+        listed.status
+    };
+    let mut left = Vec::new();
+    for _ in 0..20 {
+        left.push(client.begin("/mcp/lunch/dev"));
+        assert_eq!(list(&used), 200);
+    }
+    assert_eq!(list(&left[0]), 404);
+}
+
+#[test]
 fn bytes_are_counted_for_all_protocols() {
     let hub = TestHub::with("[limits]\nbytes_per_second = 1000\n", &[]);
     let client = hub.client();

@@ -9,6 +9,8 @@ pub(super) struct Events {
     bytes: Vec<u8>,
     /// Where the first line begins in `bytes` that was not read.
     begin: usize,
+    /// How many bytes of `bytes` were searched for the end of a line.
+    seen: usize,
     data: String,
 }
 
@@ -16,6 +18,7 @@ impl Events {
     /// Adds bytes of the stream. Returns whether they are within the limit.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         self.bytes.drain(..self.begin);
+        self.seen -= self.begin;
         self.begin = 0;
         self.bytes.extend_from_slice(bytes);
         self.bytes.len() + self.data.len() <= LARGEST
@@ -23,12 +26,14 @@ impl Events {
 
     /// Returns the data of the next event that is complete.
     pub(super) fn next(&mut self) -> Option<String> {
-        while let Some(open) = self.bytes.get(self.begin..)
-            && let Some(end) = open.iter().position(|byte| *byte == b'\n')
+        while let Some(unseen) = self.bytes.get(self.seen..)
+            && let Some(end) = unseen.iter().position(|byte| *byte == b'\n')
         {
-            let line = String::from_utf8_lossy(&open[..end]);
+            let end = self.seen + end;
+            let line = String::from_utf8_lossy(&self.bytes[self.begin..end]);
             let line = line.trim_end_matches('\r');
-            self.begin += end + 1;
+            self.begin = end + 1;
+            self.seen = self.begin;
             if line.is_empty() {
                 if !self.data.is_empty() {
                     return Some(std::mem::take(&mut self.data));
@@ -40,6 +45,7 @@ impl Events {
                 self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
             }
         }
+        self.seen = self.bytes.len();
         None
     }
 }
@@ -74,5 +80,19 @@ mod tests {
         assert!(events.push(b"\n\n"));
         assert_eq!(events.next().as_deref(), Some("c"));
         assert_eq!(events.next(), None);
+    }
+
+    /// If the time grew with the square of the line, this test would take many hours.
+    #[test]
+    fn a_long_line_in_many_pieces_is_searched_once() {
+        let mut events = Events::default();
+        assert!(events.push(b"data: "));
+        for _ in 0..400_000 {
+            assert!(events.push(b"0123456789"));
+            assert_eq!(events.next(), None);
+        }
+        assert!(events.push(b"\n\n"));
+        let length = events.next().map(|data| data.len());
+        assert_eq!((length, events.next()), (Some(4_000_000), None));
     }
 }
