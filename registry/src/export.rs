@@ -169,8 +169,8 @@ impl<'r> Export<'r> {
     /// property, every property required, and null where an argument may be left out. Such a mode cannot describe
     /// maps, `any`, or schemas that contain themselves, so their values are JSON in a string. It takes at most 10
     /// levels and 5,000 properties. Where a schema would have more, the innermost lists and records are JSON in a
-    /// string as well. The schema does not describe the allowed characters and lengths of texts. They are checked when
-    /// the arguments are read.
+    /// string as well, and a description names the fields of such a record, at most 20. The schema does not describe
+    /// the allowed characters and lengths of texts. They are checked when the arguments are read.
     ///
     /// ```
     /// use accp_registry::Registry;

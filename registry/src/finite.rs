@@ -36,80 +36,103 @@ fn needs(schema: &Schema) -> Needs<'_> {
     schema.variants.iter().map(of).collect()
 }
 
+/// A schema of a cycle, and its field that leads to the next schema.
+type Step<'r> = (&'r Schema, &'r Field);
+
+/// Returns the codes of the schemas that have a finite value. Each need is looked at once.
+fn finite<'r>(all: &BTreeMap<&'r str, (&'r Schema, Needs<'r>)>) -> BTreeSet<&'r str> {
+    // For each variant: its schema, and how many of its records are not known to be finite.
+    let mut variants: Vec<(&str, usize)> = Vec::new();
+    // For each code: the variants that must contain its record.
+    let mut users: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (code, (_, needs)) in all {
+        for needs in needs {
+            for (_, needed) in needs {
+                users.entry(*needed).or_default().push(variants.len());
+            }
+            variants.push((*code, needs.len()));
+        }
+    }
+    let ends = variants.iter().filter(|(_, open)| *open == 0);
+    let mut next: Vec<&str> = ends.map(|(code, _)| *code).collect();
+    let mut finite = BTreeSet::new();
+    while let Some(code) = next.pop() {
+        if !finite.insert(code) {
+            continue;
+        }
+        for at in users.remove(code).unwrap_or_default() {
+            if let Some((user, open)) = variants.get_mut(at) {
+                *open = open.saturating_sub(1);
+                if *open == 0 {
+                    next.push(*user);
+                }
+            }
+        }
+    }
+    finite
+}
+
 /// Returns the schemas without a finite value, because each record would have to contain a record of the same schema.
 /// Each cycle is one mistake. It is reported at the schema of the cycle whose name comes first.
 pub(crate) fn endless(registry: &Registry) -> Vec<(String, Problem)> {
     let schemas = registry.schemas();
-    let all: BTreeMap<&str, Needs<'_>> = schemas
-        .map(|schema| (schema.code.as_str(), needs(schema)))
+    let all: BTreeMap<&str, (&Schema, Needs<'_>)> = schemas
+        .map(|schema| (schema.code.as_str(), (schema, needs(schema))))
         .collect();
-    let mut finite = BTreeSet::new();
-    let mut open: Vec<(&str, &Needs<'_>)> = all.iter().map(|(code, all)| (*code, all)).collect();
-    loop {
-        let before = open.len();
-        open.retain(|(code, all)| {
-            let mut variants = all.iter();
-            let ends = variants.any(|needs| needs.iter().all(|(_, code)| finite.contains(code)));
-            if ends {
-                finite.insert(*code);
-            }
-            !ends
-        });
-        if open.len() == before {
-            break;
-        }
-    }
-    let mut problems = Vec::new();
-    let mut reported: BTreeSet<String> = BTreeSet::new();
+    let finite = finite(&all);
+    // Each schema leads to one other schema, so no schema has to be passed twice.
+    let mut passed = BTreeSet::new();
+    let mut cycles: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
     for schema in registry.schemas() {
-        if reported.contains(&schema.code) {
-            continue;
-        }
-        let mut path: Vec<(&Schema, &Field)> = Vec::new();
-        let mut passed = BTreeSet::new();
-        let mut next = Some(schema);
-        while let Some(schema) = next.filter(|schema| !finite.contains(schema.code.as_str())) {
-            let needs = all.get(schema.code.as_str()).into_iter();
-            let mut needs = needs.flatten().flatten();
-            let Some((field, code)) = needs.find(|(_, code)| !finite.contains(code)) else {
+        let mut path: Vec<Step<'_>> = Vec::new();
+        let mut code = schema.code.as_str();
+        while !finite.contains(code) && passed.insert(code) {
+            let Some((schema, needs)) = all.get(code) else {
                 break;
             };
-            if !passed.insert(schema.code.as_str()) {
+            let mut needs = needs.iter().flatten();
+            let Some((field, next)) = needs.find(|(_, next)| !finite.contains(next)) else {
                 break;
-            }
-            path.push((schema, *field));
-            next = registry.schema(code);
+            };
+            path.push((*schema, *field));
+            code = *next;
         }
         // A schema that only leads to a cycle is not part of it.
-        let in_cycle = next.is_some_and(|last| last.code == schema.code);
-        let mut codes = path.iter().map(|(schema, _)| schema.code.clone());
-        let Some((_, field)) = path.first().filter(|_| in_cycle) else {
+        let Some(start) = path.iter().position(|(schema, _)| schema.code == code) else {
             continue;
         };
-        if !codes.all(|code| reported.insert(code)) {
-            continue;
-        }
-        let steps = path
-            .iter()
-            .map(|(schema, field)| format!("{}.{}", schema.name, field.name));
-        let steps: Vec<String> = steps.chain([schema.name.clone()]).collect();
-        let list = if schema.union.is_some() {
-            "variants"
-        } else {
-            "required"
-        };
-        let problem = Problem::new(
-            format!("/schemas/{}/{list}", schema.name),
-            format!(
-                "a `{}` requires `{}`, and so holds a `{}` without end: {}",
-                schema.name,
-                field.name,
-                schema.code,
-                steps.join(" > ")
-            ),
-        );
-        let cure = format!("take `{}` out of `required`, or make it a list", field.name);
-        problems.push((schema.name.clone(), problem.cure(cure)));
+        let mut cycle = path.split_off(start);
+        let first = cycle.iter().enumerate();
+        let first = first.min_by_key(|(_, (schema, _))| schema.name.as_str());
+        let (at, name) = first.map_or((0, ""), |(at, (schema, _))| (at, schema.name.as_str()));
+        cycle.rotate_left(at);
+        cycles.insert(name, cycle);
     }
-    problems
+    cycles.values().filter_map(|cycle| problem(cycle)).collect()
+}
+
+/// Returns the name of the first schema of a cycle, and what is wrong with it.
+fn problem(cycle: &[Step<'_>]) -> Option<(String, Problem)> {
+    let (schema, field) = *cycle.first()?;
+    let steps = cycle
+        .iter()
+        .map(|(schema, field)| format!("{}.{}", schema.name, field.name));
+    let steps: Vec<String> = steps.chain([schema.name.clone()]).collect();
+    let list = if schema.union.is_some() {
+        "variants"
+    } else {
+        "required"
+    };
+    let problem = Problem::new(
+        format!("/schemas/{}/{list}", schema.name),
+        format!(
+            "a `{}` requires `{}`, and so holds a `{}` without end: {}",
+            schema.name,
+            field.name,
+            schema.code,
+            steps.join(" > ")
+        ),
+    );
+    let cure = format!("take `{}` out of `required`, or make it a list", field.name);
+    Some((schema.name.clone(), problem.cure(cure)))
 }

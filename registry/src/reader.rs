@@ -144,7 +144,9 @@ impl Reader<'_> {
         if self.problems.len() < SUGGESTIONS {
             suggest(problem, name, what, known)
         } else {
-            problem.cure(format!("correct the first mistakes, which name the {what}"))
+            problem.cure(format!(
+                "correct the first {SUGGESTIONS} mistakes; then this message names the {what}"
+            ))
         }
     }
 

@@ -16,6 +16,8 @@ use crate::types::Type;
 /// The levels of objects, lists and unions that may stand below the object of the arguments: with that object and an
 /// innermost value there are 10, the most that strict modes accept.
 const LEVELS: usize = 8;
+/// The most names of a record that a description shows.
+const NAMES: usize = 20;
 /// The most properties that strict modes accept in one schema.
 const PROPERTIES: usize = 5000;
 
@@ -108,11 +110,35 @@ impl Draft<'_> {
         {
             about.push(format!("Expects {}.", format.expected()));
         }
-        about.extend(is_json.then(|| String::from("JSON in a string.")));
+        if is_json {
+            about.push(String::from("JSON in a string."));
+            about.extend(self.names(&field.ty, above));
+        }
         if !about.is_empty() {
             schema.push((String::from("description"), text(&about.join(" "))));
         }
         (field.name.clone(), Node::Object(schema), true)
+    }
+
+    /// Says which fields the records of a value have that travels as JSON in a string, because a model that does not
+    /// know them cannot write it. A schema that contains itself already stands above the value.
+    fn names(&self, ty: &Type, above: &[&str]) -> Option<String> {
+        let Type::Schema(code) = item(ty) else {
+            return None;
+        };
+        let schema = self.registry.schema(code)?;
+        if above.contains(&code.as_str()) || schema.fields.is_empty() {
+            return None;
+        }
+        let name = |field: &Field| {
+            if schema.union.as_ref() != Some(&field.name) {
+                return field.name.clone();
+            }
+            let variants = schema.variants.iter().map(|variant| variant.head.concat());
+            format!("{} ({})", field.name, first(variants.collect(), " or "))
+        };
+        let names = schema.fields.iter().map(name);
+        Some(format!("Fields: {}.", first(names.collect(), ", ")))
     }
 
     /// Returns the schema of a value, and whether the value travels as JSON in a string. Strict modes have no maps
@@ -188,6 +214,18 @@ impl Draft<'_> {
             Some(Node::Object(schema)) => (schema, false),
             _ => json_text(),
         }
+    }
+}
+
+/// Joins the first of these names, and says how many follow.
+fn first(mut names: Vec<String>, separator: &str) -> String {
+    let more = names.len().saturating_sub(NAMES);
+    names.truncate(NAMES);
+    let names = names.join(separator);
+    if more == 0 {
+        names
+    } else {
+        format!("{names} and {more} more")
     }
 }
 

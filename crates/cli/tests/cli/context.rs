@@ -110,6 +110,37 @@ fn context_status_as_a_quick_command_reports_the_use() {
     run.stderr_has("there is no session other");
 }
 
+/// The command finds nothing in another folder, where the error says what the caller has to name.
+#[test]
+fn the_search_that_a_summary_names_works_where_the_list_was_given() {
+    let mut messages = Vec::new();
+    for table in 0..60 {
+        let words = format!("Table {table} has rye. {}", "Barley is short. ".repeat(12));
+        messages.push(json!({ "role": "user", "content": format!("Read table {table}.") }));
+        messages.push(json!({ "role": "assistant", "content": words }));
+    }
+    messages.push(json!({ "role": "user", "content": "Go on." }));
+    let folder = Folder::with(&[]);
+    let command = "context compress --session trip --root 'my root' --window 4096";
+    let run = folder.run(command, Json::from(messages).to_string());
+    let sent = run.code_is(0).json().remove(0);
+    let summary = sent[0]["content"].as_str().unwrap();
+    let mut lines = summary.lines();
+    let search =
+        lines.find_map(|line| line.strip_prefix("- **Search:** `accp ")?.strip_suffix('`'));
+    let search = search.unwrap().replace("WORDS", "table 3 rye");
+    folder
+        .run(&search, "")
+        .code_is(0)
+        .stdout_has("Table 3 has rye.");
+    let run = Folder::with(&[]).run(&search, "");
+    run.code_is(2);
+    run.stderr_has(
+        "there is no session trip below my root; name the folder of its sessions (`--root`), or begin it: `accp \
+         context compress --session trip`",
+    );
+}
+
 #[test]
 fn recover_as_a_quick_command_searches() {
     let folder = compressed();

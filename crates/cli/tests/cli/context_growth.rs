@@ -284,7 +284,7 @@ fn the_reason_of_a_person_who_lets_no_tool_run_stays() {
             let id = format!("mcpr_{id}{number}");
             messages.push(
                 json!({ "type": "mcp_approval_request", "id": id, "server_label": "files",
-                "name": "delete", "arguments": "{}" }),
+                "name": "delete", "arguments": format!("{{\"shelf\":{number}}}") }),
             );
             let mut response = json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": answer });
             if answer == false {
@@ -301,6 +301,42 @@ fn the_reason_of_a_person_who_lets_no_tool_run_stays() {
     for number in 0..16 {
         run.stdout_has(&format!("Keep the photos of shelf {number}."));
     }
+    // The first requests for approval have left, so their answers say what the person decided about.
+    for number in 0..8 {
+        let call = format!("delete({{\\\"shelf\\\":{number}}})");
+        run.stdout_has(&format!("[about the call {call}]"));
+    }
     // That a tool may run is no wish.
     assert!(!run.stdout.contains("mcpr_yes0"), "{}", run.stdout);
+}
+
+/// A provider refuses the answer to a request for approval if the list lacks the request.
+#[test]
+fn a_request_for_approval_and_its_answer_leave_together() {
+    let folder = Folder::with(&[]);
+    for turns in 8..12 {
+        let mut messages = Vec::new();
+        for number in 0..turns {
+            let done = format!(
+                "Gate {number} is open. {}",
+                "All is well there. ".repeat(60)
+            );
+            let id = format!("mcpr_{number}");
+            messages.push(json!({ "role": "user", "content": format!("Find gate {number}.") }));
+            messages.push(json!({ "role": "assistant", "content": done.trim_end() }));
+            messages.push(
+                json!({ "type": "mcp_approval_request", "id": id, "server_label": "files",
+                "name": "delete", "arguments": "{}" }),
+            );
+            messages.push(
+                json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": true }),
+            );
+        }
+        let command =
+            format!("context compress --session trip{turns} --messages responses --window 3000");
+        let run = folder.run(command, Json::from(messages).to_string());
+        run.code_is(0);
+        run.stderr_has("TIER_3: ");
+        assert!(!run.stderr.contains("approval-orphan"), "{}", run.stderr);
+    }
 }

@@ -133,6 +133,11 @@ fn a_call_that_does_not_fit_is_refused_with_its_place() {
     run.stderr_has(
         "has 400 lines, so lines from 9000 on cannot be read; name lines between 1 and 400",
     );
+    // Both numbers are those of lines, but they stand in the wrong order.
+    let args = json!({ "path": path, "first": 9, "last": 3 }).to_string();
+    let run = folder.run(["context", "call", "context_read", args.as_str()], "");
+    run.code_is(1);
+    run.stderr_has("lines 9 to 3 have no line; name the smaller number first");
 }
 
 #[test]

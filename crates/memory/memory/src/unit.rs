@@ -7,8 +7,8 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::ListMessage;
 
-/// Messages that stay in a list together, or leave it together: a call and its results, reasoning and what
-/// follows it, and in Anthropic's form a turn.
+/// Messages that stay in a list together, or leave it together: a call and its results, a request for approval and its
+/// answer, reasoning and what follows it, and in Anthropic's form a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub(crate) messages: Range<usize>,
@@ -24,6 +24,7 @@ pub(crate) fn units(list: &MessageList) -> Vec<Unit> {
     let mut ends: Vec<usize> = (1..=messages.len()).collect();
     let mut open = Vec::new();
     pairs(messages, &mut ends, &mut open);
+    approvals(messages, &mut ends);
     for at in 0..messages.len() {
         let next = messages.get(at + 1);
         let joins = match list.form() {
@@ -70,6 +71,25 @@ fn pairs(messages: &[ListMessage], ends: &mut [usize], open: &mut Vec<usize>) {
         }
     }
     open.extend(asked.into_values().flatten());
+}
+
+/// Extends the unit of each request for approval, or of the reference to one, up to its answer. A provider refuses an
+/// answer without its request.
+fn approvals(messages: &[ListMessage], ends: &mut [usize]) {
+    let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, message) in messages.iter().enumerate() {
+        let json = message.json();
+        if message.is_kind("mcp_approval_response") {
+            let id = json["approval_request_id"].as_str();
+            if let Some(request) = id.and_then(|id| asked.get(id)) {
+                ends[*request] = ends[*request].max(at + 1);
+            }
+        } else if (message.is_kind("mcp_approval_request") || message.is_kind("item_reference"))
+            && let Some(id) = json["id"].as_str()
+        {
+            asked.insert(id, at);
+        }
+    }
 }
 
 fn unit(messages: &[ListMessage], range: Range<usize>, open: &[usize]) -> Unit {

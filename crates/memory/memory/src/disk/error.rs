@@ -65,7 +65,8 @@ pub enum ContextError {
     },
     /// There is no such session.
     #[error(
-        "there is no session {id} below {root}; `accp context compress --session {id}` begins one"
+        "there is no session {id} below {root}; name the folder of its sessions (`--root`), or begin it: `accp context \
+         compress --session {id}`"
     )]
     NoSession {
         /// The id.

@@ -84,10 +84,13 @@ pub enum ReadError {
     },
 }
 
-/// Says that a file does not have these lines, and which it has.
+/// Says why these lines cannot be read, and which the file has.
 fn beyond(first: usize, last: usize, of: usize) -> String {
     if of == 0 {
         return "the file is empty".to_owned();
+    }
+    if first > last {
+        return format!("lines {first} to {last} have no line; name the smaller number first");
     }
     let asked = match last {
         usize::MAX => format!("lines from {first} on"),

@@ -189,8 +189,11 @@ impl Memory {
         let asked: Vec<_> = typed.iter().filter(|item| item.message < end).collect();
         let requests = self.requests(all, &asked, most);
         let said = |characters: usize| {
-            let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
-            let others = all[..end].iter().filter(is_asked);
+            let is_other = |one: &&Parsed| {
+                let found = asked.binary_search_by_key(&one.index, |item| item.message);
+                found.is_err()
+            };
+            let others = all[..end].iter().filter(is_other);
             let others = others.filter(leaves);
             let lines = others.filter_map(|one| line(one, characters));
             lines.collect::<Vec<_>>()

@@ -28,7 +28,9 @@ pub(super) fn requests(
     let all = all.filter(|(at, item)| *at == 0 || left(item.message));
     all.map(|(at, item)| {
         let next = typed.get(at + 1).map(|next| next.message);
-        let message = messages.iter().find(|one| one.index == item.message);
+        let place = messages.partition_point(|one| one.index < item.message);
+        let message = messages.get(place);
+        let message = message.filter(|one| one.index == item.message);
         Request {
             number: at + 1,
             item: item.clone(),

@@ -4,6 +4,7 @@
 //! messages are recognised by their structure, in any language. A doubtful message counts as typed, because the words
 //! of a person take few tokens and matter most.
 
+mod approval;
 mod block;
 mod harness;
 mod opening;
@@ -12,6 +13,7 @@ mod speaker;
 use super::item::Item;
 use crate::message::Role;
 use crate::parsed::Parsed;
+use approval::with_call;
 use block::Added;
 use harness::results;
 use speaker::Persons;
@@ -20,7 +22,7 @@ use speaker::Persons;
 const ALIKE: usize = 3;
 
 /// Returns what persons typed, in order. The first message of the user is whole. In a later message, a mark replaces
-/// each block that an earlier message has.
+/// each block that an earlier message has, and the answer to a request for approval has the call behind it.
 pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     let speaks = |message: &&Parsed| message.role == Role::User && !message.text.trim().is_empty();
     let users: Vec<&Parsed> = messages.iter().filter(speaks).collect();
@@ -37,7 +39,10 @@ pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     let later: Vec<_> = later.iter().copied().filter(is_typed).collect();
     let added = Added::of(std::iter::once(*first).chain(later.iter().copied()));
     let later = later.iter();
-    let later = later.map(|message| Item::new(message.index, added.without(message)));
+    let later = later.map(|message| {
+        let words = added.without(message);
+        Item::new(message.index, with_call(messages, message, words))
+    });
     let first = Item::new(first.index, &*first.text);
     std::iter::once(first).chain(later).collect()
 }

@@ -152,19 +152,21 @@ impl<'b> Asking<'b> {
         let newest = newest.filter(|one| least + one.cost <= all);
         let newest = newest.map(|one| one.request.number);
         let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.number) == newest;
+        let capped = |one: &Later<'_>, cap: usize| {
+            if is_whole(one) {
+                one.cost
+            } else {
+                one.cost.min(cap)
+            }
+        };
         let of_later = |from: usize, cap: usize| -> usize {
             let later = self.later.iter().skip(from);
-            let cost = |one: &Later<'_>| {
-                if is_whole(one) {
-                    one.cost
-                } else {
-                    one.cost.min(cap)
-                }
-            };
-            later.map(cost).sum()
+            later.map(|one| capped(one, cap)).sum()
         };
         let mut from = 0;
-        while from < self.later.len() && least + of_later(from, LEAST) > all {
+        let mut needed = least + of_later(0, LEAST);
+        while let Some(oldest) = self.later.get(from).filter(|_| needed > all) {
+            needed = needed.saturating_sub(capped(oldest, LEAST));
             from += 1;
         }
         let left = |cap: usize| all.saturating_sub(of_later(from, cap));
@@ -275,9 +277,11 @@ impl<'b> Asking<'b> {
 
     /// Lists messages of requests; those of requests in a row are one range.
     fn listed(&self, messages: &[usize]) -> String {
+        // The requests stand in the order of their messages.
         let place = |message: usize| {
-            let mut all = self.later.iter();
-            all.position(|one| one.request.item.message == message)
+            let all = &self.later;
+            all.binary_search_by_key(&message, |one| one.request.item.message)
+                .ok()
         };
         let mut ranges: Vec<(usize, usize)> = Vec::new();
         for &message in messages {
