@@ -376,7 +376,7 @@ fn a_report_of_two_requests_names_the_slower_one() {
     };
     gateway.kill();
     let added = |row: &Json, at: usize| row["added_us"][at].as_u64().unwrap();
-    let [one, two] = [0, 1].map(|row| added(&all["rows"][row], 0));
+    let [one, two] = [0_usize, 1].map(|row| added(&all["rows"][row], 0));
     let both = [0, 1].map(|at| added(&all["all"], at));
     assert_eq!(both, [one.min(two), one.max(two)]);
 }
