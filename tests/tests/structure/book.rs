@@ -171,6 +171,23 @@ fn unlisted(documents: &Documents) -> Vec<String> {
     wrong.map(|path| path.display().to_string()).collect()
 }
 
+/// Returns the lines at which rows of a table stand without a head. A blank line among rows ends their table.
+fn headless(document: &str) -> Vec<usize> {
+    let lines = split(document).1;
+    let is_row = |line: &str| line.starts_with('|');
+    let is_rule = |line: &str| is_row(line) && line.chars().all(|c| "|-: ".contains(c));
+    let mut found = Vec::new();
+    let mut before = "";
+    for (at, &(line, text)) in lines.iter().enumerate() {
+        let next = lines.get(at + 1).map_or("", |&(_, next)| next);
+        if is_row(text) && !is_row(before) && !is_rule(next) {
+            found.push(line);
+        }
+        before = text;
+    }
+    found
+}
+
 /// Returns the letters and digits of a text. rustfmt may change the other characters.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
@@ -238,6 +255,19 @@ fn links_lead_somewhere() {
     let top = workspace::top();
     let dead = dead(&documents(&top), |path| top.join(path).exists());
     assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
+#[test]
+fn tables_have_a_head() {
+    let mut findings = Vec::new();
+    for (path, document) in &documents(&workspace::top()) {
+        let lines = headless(document).into_iter();
+        findings.extend(lines.map(|line| format!("{}:{line}", path.display())));
+    }
+    assert!(
+        findings.is_empty(),
+        "rows without a head, because a blank line ends a table: {findings:?}"
+    );
 }
 
 #[test]
@@ -339,6 +369,12 @@ mod planted {
             "docs/a.md:8: there is no docs/m.md",
         ];
         assert_eq!(findings, expected);
+    }
+
+    #[test]
+    fn rows_behind_a_blank_line_are_found() {
+        let text = "| a | b |\n|---|--:|\n| c | d |\n\n| e | f |\n```\n| g |\n```\n| h |\n| :- |";
+        assert_eq!(headless(text), [5]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use accp_runtime::ErrorCode;
+
 use super::workspace::{self, Sources};
 
 /// The documents in which `file::function` in backticks is the name of a test.
@@ -41,6 +43,22 @@ fn tests_that_documents_name_are_there() {
         let unknown = unknown(&document, &sources);
         assert!(unknown.is_empty(), "{name}: {unknown:#?}");
     }
+}
+
+#[test]
+fn the_page_of_the_hub_has_each_code_of_an_error() {
+    let page = std::fs::read_to_string(workspace::top().join("docs/hub.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| E"));
+    let rows = rows.map(|row| row.split('|').map(str::trim).skip(1).take(3));
+    let rows: Vec<_> = rows
+        .map(|cells| cells.collect::<Vec<_>>().join(" "))
+        .collect();
+    let codes = ErrorCode::ALL.iter().map(|code| {
+        let is_later = code.is_retryable() == Some(true);
+        let later = if is_later { "yes" } else { "no" };
+        format!("{code} {} {later}", code.name().unwrap_or_default())
+    });
+    assert_eq!(rows, codes.collect::<Vec<_>>());
 }
 
 #[test]

@@ -132,9 +132,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         let policy = config.policy;
         let gateway = Gateway::bind(config, &args.ledger).await;
         let gateway = gateway.map_err(|error| match error {
-            GatewayError::Ledger(error) => {
-                Failure::Input(format!("{}: {error}", args.ledger.display()))
-            }
+            GatewayError::Ledger(error) => ledger::unusable(&args.ledger, &error),
             error => Failure::Misuse(error.to_string()),
         })?;
         let ends = interrupted();

@@ -334,7 +334,52 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         let run = accp(folder.0.path(), &format!("gateway {args}"));
         assert_eq!(run.code, Some(2), "{args}: {}", run.stderr);
         assert!(run.stderr.contains(cure), "{args}: {}", run.stderr);
+        assert!(!folder.path("gateway.accp").exists(), "{args}");
     }
+}
+
+/// A gateway that cannot listen makes no ledger, and a ledger that another gateway has is misuse, as with a hub.
+#[test]
+fn a_gateway_that_cannot_start_makes_no_ledger() {
+    let folder = Folder::with(&[]);
+    let one = Gateway::start(folder.0.path(), "--ledger one.accp");
+    let other = accp(
+        folder.0.path(),
+        &format!("gateway --listen {} --ledger other.accp", one.address),
+    );
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("--listen"), "{}", other.stderr);
+    assert!(!folder.path("other.accp").exists());
+    let same = accp(
+        folder.0.path(),
+        "gateway --listen 127.0.0.1:0 --ledger one.accp",
+    );
+    assert_eq!(same.code, Some(2), "{}", same.stderr);
+    assert!(same.stderr.contains("another gateway"), "{}", same.stderr);
+    one.kill();
+}
+
+/// Of two requests, the slower one is the 99th percentile.
+#[test]
+fn a_report_of_two_requests_names_the_slower_one() {
+    let folder = Folder::with(&[]);
+    let folder = folder.0.path();
+    let (url, _gets) = provider();
+    let gateway = Gateway::start(folder, &format!("--upstream anthropic={url}"));
+    gateway.ask(&request(3));
+    gateway.ask(&request(1).replace("book tables", "sell tickets"));
+    let all = loop {
+        let report = accp(folder, "gateway report --json").stdout;
+        let report: Json = serde_json::from_str(&report).unwrap();
+        if report["all"]["requests"] == 2 {
+            break report;
+        }
+    };
+    gateway.kill();
+    let added = |row: &Json, at: usize| row["added_us"][at].as_u64().unwrap();
+    let [one, two] = [0_usize, 1].map(|row| added(&all["rows"][row], 0));
+    let both = [0, 1].map(|at| added(&all["all"], at));
+    assert_eq!(both, [one.min(two), one.max(two)]);
 }
 
 #[test]
@@ -358,7 +403,7 @@ fn a_ledger_that_cannot_be_written_is_named_with_a_cure() {
     for ledger in ["missing/gateway.accp", "file/gateway.accp"] {
         let line = format!("gateway --listen 127.0.0.1:0 --ledger {ledger}");
         let run = accp(folder.0.path(), &line);
-        assert_ne!(run.code, Some(0), "{ledger}");
+        assert_eq!(run.code, Some(2), "{ledger}: {}", run.stderr);
         let error = format!("error: {ledger}: the ledger cannot be written (");
         assert!(run.stderr.contains(&error), "{}", run.stderr);
         assert!(run.stderr.contains("with --ledger"), "{}", run.stderr);

@@ -243,6 +243,33 @@ fn a_hub_that_cannot_start_says_why() {
     printed.stdout_has("frames_per_second = 1000");
 }
 
+/// Settings that have no default are comments of what the command prints. Without their marks, they are all in force.
+#[test]
+fn the_printed_settings_are_all_that_there_are() {
+    let printed = run("serve --print-config");
+    let in_force = |line: &str| {
+        let bare = line.strip_prefix("# ").unwrap_or(line);
+        let is_setting = bare.starts_with('[') || bare.contains(" = ");
+        is_setting.then(|| format!("{bare}\n"))
+    };
+    let all: String = printed.stdout.lines().filter_map(in_force).collect();
+    let folder = Folder::with(&[("hub.toml", &all)]);
+    let line = "serve postgres://db.example/accp --print-config --config hub.toml";
+    let run = folder.run(line, "");
+    run.code_is(0);
+    for setting in [
+        "[tls]\ncertificate = ",
+        "key = ",
+        "[replica]\n",
+        "advertise = ",
+        "lease = 10\n",
+        "authority = ",
+    ] {
+        run.stdout_has(setting);
+    }
+    assert!(!run.stdout.contains('#'), "{}", run.stdout);
+}
+
 /// A hub does not start with settings with which it would serve nobody. The error names the file and the setting.
 #[test]
 fn settings_with_which_a_hub_serves_nobody_are_refused() {

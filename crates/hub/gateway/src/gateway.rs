@@ -79,14 +79,17 @@ pub enum GatewayError {
 }
 
 impl Gateway {
-    /// Makes a gateway that listens at the address of the settings, with its ledger in this file.
+    /// Makes a gateway that listens at the address of the settings, with its ledger in this file. A gateway that cannot
+    /// start makes no ledger.
     ///
     /// # Errors
     /// [`GatewayError`].
     pub async fn bind(config: Config, ledger: impl AsRef<Path>) -> Result<Self, GatewayError> {
-        let ledger = ledger.as_ref();
-        let lock = Ledger::lock(ledger)?;
-        let mut gateway = Self::with_ledger(config, Ledger::open(ledger)?).await?;
+        let prepared = prepare(&config)?;
+        let file = ledger.as_ref();
+        let lock = Ledger::lock(file)?;
+        let listener = listen_at(config.listen).await?;
+        let mut gateway = Self::with(config, prepared, listener, Ledger::open(file)?)?;
         gateway.lock = lock;
         Ok(gateway)
     }
@@ -96,60 +99,23 @@ impl Gateway {
     ///
     /// # Errors
     /// [`GatewayError`].
-    pub async fn with_ledger(config: Config, mut ledger: Ledger) -> Result<Self, GatewayError> {
-        let at = config.listen;
-        if !at.ip().is_loopback() && !config.allow_remote {
-            return Err(GatewayError::Remote(at));
-        }
-        if config.keep == Keep::None && config.policy.changes() {
-            return Err(GatewayError::NothingKept(config.policy));
-        }
-        if !(0.0..=1.0).contains(&config.holdout) {
-            let message = format!("--holdout is a share from 0 to 1, found {}", config.holdout);
-            return Err(GatewayError::Setting(message));
-        }
-        if !config.predict.changes() {
-            let found = config.predict;
-            let message = format!("--predict takes append, save or window, found {found}");
-            return Err(GatewayError::Setting(message));
-        }
-        let effect = config.effect();
-        if effect == Policy::Window && config.window.is_none() {
-            let message = "the policy window needs the tokens of a list, such as --window 100000";
-            return Err(GatewayError::Setting(message.to_owned()));
-        }
-        if config.window.is_some() && !effect.cuts() {
-            let message =
-                format!("--window is for --policy save or window, and the policy is {effect}");
-            return Err(GatewayError::Setting(message));
-        }
-        for provider in [Provider::Anthropic, Provider::OpenAi] {
-            let url = config.upstream(provider);
-            let read = reqwest::Url::parse(url).ok();
-            let read =
-                read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-            let expected = match read {
-                None => "the URL of an API, such as https://api.example",
-                Some(url) if url.query().is_some() || url.fragment().is_some() => {
-                    "a URL without `?` and `#`, because the paths of requests follow it"
-                }
-                Some(_) => continue,
-            };
-            let message = format!("--upstream {provider}={url}: expected {expected}");
-            return Err(GatewayError::Setting(message));
-        }
-        let key = config.key_file.as_ref().map(|file| {
-            let read = std::fs::read(file);
-            read.map_err(|error| format!("--key-file {}: {error}", file.display()))
-        });
-        let key = key.transpose().map_err(GatewayError::Setting)?;
-        ledger.unlock(key.as_deref())?;
+    pub async fn with_ledger(config: Config, ledger: Ledger) -> Result<Self, GatewayError> {
+        let prepared = prepare(&config)?;
+        let listener = listen_at(config.listen).await?;
+        Self::with(config, prepared, listener, ledger)
+    }
+
+    fn with(
+        config: Config,
+        prepared: Prepared,
+        listener: TcpListener,
+        mut ledger: Ledger,
+    ) -> Result<Self, GatewayError> {
+        ledger.unlock(prepared.key.as_deref())?;
         if config.keep == Keep::None && ledger.has_parts()? {
             return Err(GatewayError::PartsKept);
         }
-        let listener = TcpListener::bind(at).await;
-        let listener = listener.map_err(|error| GatewayError::Address(at, error))?;
-        let address = listener.local_addr().unwrap_or(at);
+        let address = listener.local_addr().unwrap_or(config.listen);
         let ledger = Arc::new(ledger);
         let branches =
             Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
@@ -157,8 +123,8 @@ impl Gateway {
         let (writer, writing) = Writer::start(Arc::clone(&ledger), Arc::clone(&branches));
         let (ending, ends) = watch::channel(());
         let app = App {
-            client: client(&config, false).map_err(GatewayError::Setting)?,
-            sockets: client(&config, true).map_err(GatewayError::Setting)?,
+            client: prepared.client,
+            sockets: prepared.sockets,
             branches,
             config,
             ledger,
@@ -233,6 +199,78 @@ impl fmt::Debug for Gateway {
             .field("address", &self.address)
             .finish_non_exhaustive()
     }
+}
+
+/// Checks what the types of the settings do not say.
+fn check(config: &Config) -> Result<(), GatewayError> {
+    let at = config.listen;
+    if !at.ip().is_loopback() && !config.allow_remote {
+        return Err(GatewayError::Remote(at));
+    }
+    if config.keep == Keep::None && config.policy.changes() {
+        return Err(GatewayError::NothingKept(config.policy));
+    }
+    if !(0.0..=1.0).contains(&config.holdout) {
+        let message = format!("--holdout is a share from 0 to 1, found {}", config.holdout);
+        return Err(GatewayError::Setting(message));
+    }
+    if !config.predict.changes() {
+        let found = config.predict;
+        let message = format!("--predict takes append, save or window, found {found}");
+        return Err(GatewayError::Setting(message));
+    }
+    let effect = config.effect();
+    if effect == Policy::Window && config.window.is_none() {
+        let message = "the policy window needs the tokens of a list, such as --window 100000";
+        return Err(GatewayError::Setting(message.to_owned()));
+    }
+    if config.window.is_some() && !effect.cuts() {
+        let message =
+            format!("--window is for --policy save or window, and the policy is {effect}");
+        return Err(GatewayError::Setting(message));
+    }
+    for provider in [Provider::Anthropic, Provider::OpenAi] {
+        let url = config.upstream(provider);
+        let read = reqwest::Url::parse(url).ok();
+        let read = read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        let expected = match read {
+            None => "the URL of an API, such as https://api.example",
+            Some(url) if url.query().is_some() || url.fragment().is_some() => {
+                "a URL without `?` and `#`, because the paths of requests follow it"
+            }
+            Some(_) => continue,
+        };
+        let message = format!("--upstream {provider}={url}: expected {expected}");
+        return Err(GatewayError::Setting(message));
+    }
+    Ok(())
+}
+
+/// What a gateway has before it opens its ledger.
+struct Prepared {
+    /// The key that seals parts of prompts.
+    key: Option<Vec<u8>>,
+    client: reqwest::Client,
+    sockets: reqwest::Client,
+}
+
+/// Checks the settings, and reads the files that they name.
+fn prepare(config: &Config) -> Result<Prepared, GatewayError> {
+    check(config)?;
+    let key = config.key_file.as_ref().map(|file| {
+        let read = std::fs::read(file);
+        read.map_err(|error| format!("--key-file {}: {error}", file.display()))
+    });
+    Ok(Prepared {
+        key: key.transpose().map_err(GatewayError::Setting)?,
+        client: client(config, false).map_err(GatewayError::Setting)?,
+        sockets: client(config, true).map_err(GatewayError::Setting)?,
+    })
+}
+
+async fn listen_at(address: SocketAddr) -> Result<TcpListener, GatewayError> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| GatewayError::Address(address, error))
 }
 
 /// Returns a client for requests. It uses the proxies that the environment names.

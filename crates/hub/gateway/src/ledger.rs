@@ -286,7 +286,7 @@ impl Ledger {
     /// Seals parts of prompts from now on under the key that a file holds. Without a file, checks that nothing is sealed.
     ///
     /// # Errors
-    /// If the file is too short, or not the one that this ledger was sealed with.
+    /// If the file is too short, or not the one that this ledger was sealed with; if parts stand there unsealed.
     pub(crate) fn unlock(&mut self, file: Option<&[u8]>) -> Result<()> {
         let kept = self.found(SEAL)?;
         let Some(file) = file else {
@@ -298,6 +298,10 @@ impl Ledger {
             };
         };
         let seal = Seal::of(file).map_err(LedgerError::Key)?;
+        if kept.is_none() && self.has_parts()? {
+            let message = "the ledger has parts of prompts from before that are not sealed; with --key-file, use another ledger";
+            return Err(LedgerError::Key(message.to_owned()));
+        }
         let name = seal::name_of(file);
         if self.kept(SEAL, &name)? != name {
             let message = "the ledger is sealed under another key; give that one with --key-file, or use another ledger";

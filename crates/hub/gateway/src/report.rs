@@ -291,10 +291,10 @@ fn row(of: String, entries: &[&Entry]) -> Row {
     };
     let mut added: Vec<u64> = entries.iter().map(|entry| entry.added_us).collect();
     added.sort_unstable();
+    // The least value that is not below this share of the values, in percent.
     let at = |share: usize| {
-        added
-            .get(added.len().saturating_sub(1) * share / 100)
-            .copied()
+        let rank = (added.len() * share).div_ceil(100);
+        added.get(rank.saturating_sub(1)).copied()
     };
     row.added_us = (at(50).unwrap_or(0), at(99).unwrap_or(0));
     for entry in entries {

@@ -263,6 +263,27 @@ async fn parts_of_prompts_are_sealed_under_a_key() {
     }
 }
 
+/// A key seals what is written from then on. So it would not hide what stands in a ledger already.
+#[tokio::test]
+async fn a_key_is_refused_for_a_ledger_whose_parts_are_not_sealed() {
+    let mut bench = Bench::start(Policy::Append).await;
+    bench.ask(&request(messages(2))).await;
+    drop(bench.stop().await);
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, [b'1'; 32]).unwrap();
+    let config = Config {
+        listen: ([127, 0, 0, 1], 0).into(),
+        key_file: Some(key),
+        ..Config::default()
+    };
+    let refused = Gateway::bind(config, bench.ledger_file())
+        .await
+        .unwrap_err();
+    let why = "parts of prompts from before that are not sealed";
+    assert!(refused.to_string().contains(why), "{refused}");
+}
+
 /// A large new result may show only its ends before the model has ever seen it. The row, the report and the stream of
 /// events say so.
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Settings of a hub.
 
+use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -266,11 +267,52 @@ fn check_origin(origin: &str) -> Result<(), &'static str> {
     }
 }
 
+/// The settings of TLS, as comments.
+const NO_TLS: &str = "
+# A hub without these settings speaks plain HTTP.
+# [tls]
+# certificate = \"hub.pem\"
+# key = \"hub.key\"
+";
+
+/// The head of the settings of a hub among several, as a comment.
+const NO_REPLICA: &str = "
+# These settings are for hubs that share a database.
+# [replica]
+";
+
+/// The settings of a hub among several that have no default, as comments.
+const NO_ADVERTISE: &str =
+    "# Without `advertise`, the other hubs reach this hub at the address of `listen`.
+# advertise = \"http://10.0.0.5:7337\"
+";
+const NO_AUTHORITY: &str =
+    "# Without `authority`, this hub trusts the authorities that browsers trust.
+# authority = \"hubs.pem\"
+";
+
 impl Config {
-    /// Writes the settings in TOML.
+    /// Writes the settings in TOML. Settings that are not there, and have no default, are comments.
     pub fn to_toml(&self) -> String {
         // Every field has a form in TOML, so the conversion cannot fail.
-        toml::to_string(self).unwrap_or_default()
+        let mut text = toml::to_string(self).unwrap_or_default();
+        let default = Replica::default();
+        let replica = self.replica.as_ref();
+        if replica.is_none() {
+            let _ = writeln!(text, "{NO_REPLICA}# lease = {}", default.lease);
+        }
+        // These lines belong to `[replica]`, which is the last table.
+        let replica = replica.unwrap_or(&default);
+        if replica.advertise.is_none() {
+            text.push_str(NO_ADVERTISE);
+        }
+        if replica.authority.is_none() {
+            text.push_str(NO_AUTHORITY);
+        }
+        if self.tls.is_none() {
+            text.push_str(NO_TLS);
+        }
+        text
     }
 }
 

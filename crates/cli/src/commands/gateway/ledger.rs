@@ -60,12 +60,20 @@ impl LedgerArgs {
     fn open(&self) -> Result<Ledger, Failure> {
         let file = &self.ledger;
         fs::metadata(file).map_err(Failure::at(file))?;
-        Ledger::open(file).map_err(|error| unreadable(file, &error))
+        Ledger::open(file).map_err(|error| unusable(file, &error))
     }
 }
 
-fn unreadable(file: &Path, error: &LedgerError) -> Failure {
-    Failure::Input(format!("{}: {error}", file.display()))
+/// Returns the failure for a ledger that cannot be used. A ledger that cannot be reached is no bad input.
+pub(super) fn unusable(file: &Path, error: &LedgerError) -> Failure {
+    let message = format!("{}: {error}", file.display());
+    match error {
+        LedgerError::InUse
+        | LedgerError::Io(_)
+        | LedgerError::Unwritable(_)
+        | LedgerError::Random(_) => Failure::Misuse(message),
+        _ => Failure::Input(message),
+    }
 }
 
 fn refused(error: &ReceiptError) -> Failure {
@@ -77,7 +85,7 @@ pub(super) fn run(command: &Command) -> Outcome {
     match command {
         Command::Report { ledger, by, json } => {
             let report = Report::of(&ledger.open()?, *by);
-            let report = report.map_err(|error| unreadable(&ledger.ledger, &error))?;
+            let report = report.map_err(|error| unusable(&ledger.ledger, &error))?;
             if *json {
                 Output::print_data(report.to_json().as_bytes())?;
             } else {
