@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::profiles::{ChatDone, ChatReq};
-use accp_runtime::session::{Input, MemberId, Outbound};
+use accp_runtime::session::{Inbound, Input, MemberId, Outbound};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::Node;
@@ -51,7 +51,7 @@ fn a_request_stays_with_the_member_whose_rights_change() {
         let done = Outbound::owned(ChatDone::new("rye")).in_chain(asked.to_string());
         room.say(LAB, &done);
         let answered = room.members[SHOP].inbox.iter();
-        let answers: Vec<_> = answered.map(|inbound| inbound.text()).collect();
+        let answers: Vec<_> = answered.map(Inbound::text).collect();
         assert!(
             answers.len() == 1 && answers[0].starts_with("@lab>done:chat{"),
             "{answers:?}"

@@ -299,12 +299,12 @@ fn the_reason_of_a_person_who_lets_no_tool_run_stays() {
     run.code_is(0);
     run.stderr_has("TIER_3: ");
     for number in 0..16 {
-        run.stdout_has(&format!("Keep the photos of shelf {number}."));
+        run.stdout_has(format!("Keep the photos of shelf {number}."));
     }
     // The first requests for approval have left, so their answers say what the person decided about.
     for number in 0..8 {
         let call = format!("delete({{\\\"shelf\\\":{number}}})");
-        run.stdout_has(&format!("[about the call {call}]"));
+        run.stdout_has(format!("[about the call {call}]"));
     }
     // That a tool may run is no wish.
     assert!(!run.stdout.contains("mcpr_yes0"), "{}", run.stdout);
