@@ -123,15 +123,15 @@ impl HubArgs {
 /// Returns the first line of a file. Prints a warning if other users can read the file.
 fn in_file(path: &Path) -> Result<String, Failure> {
     let file = File::open(path).map_err(Failure::at(path))?;
+    let found = file.metadata().map_err(Failure::at(path))?;
+    // Opening a folder succeeds, and the cure for a file of its rights would lock it up.
+    if found.is_dir() {
+        return Err(Failure::at(path)(io::ErrorKind::IsADirectory.into()));
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = file
-            .metadata()
-            .map_err(Failure::at(path))?
-            .permissions()
-            .mode();
-        if mode & 0o044 != 0 {
+        if found.permissions().mode() & 0o044 != 0 {
             let path = path.display();
             note(format_args!(
                 "warning: other users of this machine can read {path}; run chmod 600 {path}"
