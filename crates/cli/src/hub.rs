@@ -402,7 +402,9 @@ impl<'a> Hub<'a> {
             Ok(error) => {
                 let (code, at) = (&error.frame.code, error.frame.at);
                 let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
-                format!("{code}{at}: the hub expects {}", error.frame.msg)
+                let due = error.frame.expected_sequence;
+                let due = due.map_or(String::new(), |due| format!(", seq:{due}"));
+                format!("{code}{at}: the hub expects {}{due}", error.frame.msg)
             }
             Err(_) => format!("{} answers {status}: {}", self.base, shortened(text)),
         };

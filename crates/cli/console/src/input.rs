@@ -88,11 +88,11 @@ impl Input {
         }
     }
 
-    /// Makes an input of a given text, such as an argument.
-    pub fn of_text(name: &str, text: &str) -> Self {
+    /// Makes an input of given bytes, such as those of an argument.
+    pub fn of_bytes(name: &str, bytes: &[u8]) -> Self {
         Self {
             name: name.to_owned(),
-            reader: Box::new(io::Cursor::new(text.to_owned())),
+            reader: Box::new(io::Cursor::new(bytes.to_owned())),
         }
     }
 
