@@ -117,15 +117,21 @@ fn descriptor(_path: &Path) -> Option<u32> {
 }
 
 /// Opens an open file again, to write behind what it has.
+#[cfg_attr(not(unix), allow(unused_variables))]
 fn opened(number: u32, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
-    if number == 2 {
+    {
         use std::os::fd::AsFd as _;
-        // The copy shares its place in the file with the reports of this command.
-        return Ok(File::from(io::stderr().as_fd().try_clone_to_owned()?));
+        // A copy shares its place in the file with all that this command writes to stdout or stderr.
+        let copy = match number {
+            1 => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            2 => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(copy) = copy {
+            return Ok(copy.into());
+        }
     }
-    #[cfg(not(unix))]
-    let _ = number; // such a system has no paths of open files
     File::options().append(true).open(path)
 }
 
