@@ -228,6 +228,30 @@ fn a_line_is_answered_while_more_may_come() {
     }
 }
 
+/// What is made from a file does not take its place: the source would be gone.
+#[test]
+fn an_output_does_not_take_the_place_of_its_source() {
+    let list = r#"[{"role":"user","content":"Lunch?"}]"#;
+    let files = [
+        ("own.json", "{}"),
+        ("own.abnf", "a = \"b\"\n"),
+        ("list", list),
+    ];
+    let folder = Folder::with(&files);
+    for args in [
+        "generate own.json -o own.json",
+        "generate --aacp --vocabulary own.json -o own.json",
+        "grammar own.abnf -o ./own.abnf",
+        "grammar own.abnf --overrides own.json -o own.json",
+        "context compress list --window 8000 --root kept --report list",
+    ] {
+        folder.run(args, "").code_is(2).stderr_has("is named twice");
+    }
+    for (name, text) in files {
+        assert_eq!(folder.read(name), text);
+    }
+}
+
 /// A path of an open file is no file of its own. To replace it would lose what others write into it.
 #[cfg(target_os = "linux")]
 #[test]
