@@ -372,7 +372,7 @@ impl<'a> Hub<'a> {
         Lines::new(answer, &self.base, self.time, follow)
     }
 
-    /// Reads a body to its end, in time.
+    /// Reads a body to its end, in time, and leaves out the line end that the answer to a piece of a stream has.
     fn whole(&self, answer: Response<Body>, most: u64) -> Result<WholeAnswer, Failure> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
@@ -392,7 +392,7 @@ impl<'a> Hub<'a> {
             let what = format!("{status}, and a body of more than {most} bytes");
             return Err(not_a_hub(&self.base, &what));
         }
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
         Ok(WholeAnswer { status, text })
     }
 

@@ -128,7 +128,8 @@ fn given(argument: &str) -> Result<Cow<'_, str>, Failure> {
     Ok(Cow::Owned(text.trim_end().to_owned()))
 }
 
-const SILENT: &str = "the hub says nothing: the frame has expired, or its chain was cancelled";
+const SILENT: &str = "the hub says nothing: the frame has expired, its chain was cancelled, or nothing answers it, as \
+                      with `ack` and `pong`";
 
 /// Calls `take` with each frame of an answer and its intent, in the order of arrival. Returns the last
 /// intent.

@@ -192,6 +192,26 @@ fn a_frame_of_any_length_comes_by_stdin() {
     }
 }
 
+/// Each command sends one piece, under the number that the hub expects.
+#[test]
+fn pieces_of_a_stream_are_sent_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub("--memory", folder.path());
+    let piece =
+        |words: &str| format!("@cook>stream:chat{{content:{words}|schema:CH}}[cid:abc101000001]");
+    for words in ["Soup", "of_the", "day"] {
+        run(["send", "--hub", &url, &piece(words)])
+            .code_is(0)
+            .stdout_starts("@hub>ack:frame{");
+    }
+    let tail = run(["tail", "--hub", &url, "--no-follow"]);
+    let pieces = tail
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("@cook>stream:"));
+    assert_eq!(pieces.count(), 3, "{}", tail.stdout);
+}
+
 #[test]
 fn a_hub_with_tokens_tells_agents_apart() {
     let folder = tempfile::tempdir().unwrap();
