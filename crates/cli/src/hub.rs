@@ -123,15 +123,15 @@ impl HubArgs {
 /// Returns the first line of a file. Prints a warning if other users can read the file.
 fn in_file(path: &Path) -> Result<String, Failure> {
     let file = File::open(path).map_err(Failure::at(path))?;
+    let found = file.metadata().map_err(Failure::at(path))?;
+    // Opening a folder succeeds, and the cure for a file of its rights would lock it up.
+    if found.is_dir() {
+        return Err(Failure::at(path)(io::ErrorKind::IsADirectory.into()));
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = file
-            .metadata()
-            .map_err(Failure::at(path))?
-            .permissions()
-            .mode();
-        if mode & 0o044 != 0 {
+        if found.permissions().mode() & 0o044 != 0 {
             let path = path.display();
             note(format_args!(
                 "warning: other users of this machine can read {path}; run chmod 600 {path}"
@@ -372,7 +372,7 @@ impl<'a> Hub<'a> {
         Lines::new(answer, &self.base, self.time, follow)
     }
 
-    /// Reads a body to its end, in time.
+    /// Reads a body to its end, in time, and leaves out the line end that the answer to a piece of a stream has.
     fn whole(&self, answer: Response<Body>, most: u64) -> Result<WholeAnswer, Failure> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
@@ -392,7 +392,7 @@ impl<'a> Hub<'a> {
             let what = format!("{status}, and a body of more than {most} bytes");
             return Err(not_a_hub(&self.base, &what));
         }
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
         Ok(WholeAnswer { status, text })
     }
 
@@ -402,7 +402,9 @@ impl<'a> Hub<'a> {
             Ok(error) => {
                 let (code, at) = (&error.frame.code, error.frame.at);
                 let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
-                format!("{code}{at}: the hub expects {}", error.frame.msg)
+                let due = error.frame.expected_sequence;
+                let due = due.map_or(String::new(), |due| format!(", seq:{due}"));
+                format!("{code}{at}: the hub expects {}{due}", error.frame.msg)
             }
             Err(_) => format!("{} answers {status}: {}", self.base, shortened(text)),
         };

@@ -25,8 +25,13 @@ pub struct ExternalsFile {
 }
 
 impl ExternalsFile {
-    /// Starts a side file at `path`.
+    /// Starts a side file at `path`, which is not `-`: values do not go to stdout.
     pub fn create(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            let text =
+                "the values of references need a file of their own, and `-` is none: name a file";
+            return Err(Failure::Misuse(text.to_owned()));
+        }
         let file = NewFile::create(path, PRIVATE).map_err(Failure::at(path))?;
         Ok(Self {
             path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! The input of a command: a file or stdin, read line by line in bounded memory.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::str::Utf8Error;
 
@@ -43,17 +43,33 @@ pub struct Input {
     pub reader: Box<dyn BufRead>,
 }
 
+/// A stream that may let the command wait: stdin, or a pipe that has a name. Before it waits, the command writes out
+/// what it has to say of the lines before.
+struct Slow<R>(R);
+
+impl<R: Read> Read for Slow<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        output::before_a_wait();
+        self.0.read(buffer)
+    }
+}
+
 impl Input {
     /// Opens the file, or stdin if there is no path or the path is `-`.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
             Some(path) if path != Path::new("-") => {
                 let file = File::open(path).map_err(Failure::at(path))?;
+                let found = file.metadata();
                 // Opening a folder succeeds; only reading from it fails.
-                if file.metadata().is_ok_and(|found| found.is_dir()) {
+                if found.as_ref().is_ok_and(fs::Metadata::is_dir) {
                     return Err(Failure::at(path)(io::ErrorKind::IsADirectory.into()));
                 }
-                let reader = Box::new(BufReader::new(file));
+                let reader: Box<dyn BufRead> = if found.is_ok_and(|found| found.is_file()) {
+                    Box::new(BufReader::new(file))
+                } else {
+                    Box::new(BufReader::new(Slow(file)))
+                };
                 Ok(Self {
                     name: output::on_one_line(&path.display().to_string()).into_owned(),
                     reader,
@@ -63,7 +79,7 @@ impl Input {
                 if io::stdin().is_terminal() {
                     output::note("reading from the terminal; end the input with Ctrl-D");
                 }
-                let reader = Box::new(BufReader::new(io::stdin()));
+                let reader = Box::new(BufReader::new(Slow(io::stdin())));
                 Ok(Self {
                     name: "stdin".to_owned(),
                     reader,
@@ -72,11 +88,11 @@ impl Input {
         }
     }
 
-    /// Makes an input of a given text, such as an argument.
-    pub fn of_text(name: &str, text: &str) -> Self {
+    /// Makes an input of given bytes, such as those of an argument.
+    pub fn of_bytes(name: &str, bytes: &[u8]) -> Self {
         Self {
             name: name.to_owned(),
-            reader: Box::new(io::Cursor::new(text.to_owned())),
+            reader: Box::new(io::Cursor::new(bytes.to_owned())),
         }
     }
 

@@ -7,10 +7,11 @@
 //! escapes too much, and not too little.
 
 mod new_file;
+mod stdout;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
@@ -18,6 +19,8 @@ use anstream::ColorChoice;
 use crate::outcome::{Failure, Outcome, Verdict};
 use accp_frame::words::printable;
 pub use new_file::NewFile;
+use stdout::Stdout;
+pub(crate) use stdout::before_a_wait;
 
 /// Prints `error: ...` on stderr.
 pub fn error(message: impl fmt::Display) {
@@ -131,25 +134,25 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Sink {
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(Stdout),
     File(NewFile),
 }
 
 impl Output {
     /// Returns stdout as the destination.
     pub fn stdout() -> Self {
-        let sink = Sink::Stdout(BufWriter::new(io::stdout()));
+        let sink = Sink::Stdout(Stdout::new());
         Self {
             name: "stdout".to_owned(),
             sink,
         }
     }
 
-    /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`PRIVATE`] or
-    /// [`SHARED`], even if it replaces a file with another mode.
+    /// Opens the file, or stdout if there is no path, or if the path is `-` or names stdout, as `/dev/stdout` does. A
+    /// file gets this mode, [`PRIVATE`] or [`SHARED`], even if it replaces a file with another mode.
     pub fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
-            Some(path) if path != Path::new("-") => {
+            Some(path) if path != Path::new("-") && !new_file::is_stdout(path) => {
                 let file = NewFile::create(path, mode).map_err(Failure::at(path))?;
                 Ok(Self {
                     name: path.display().to_string(),
@@ -246,10 +249,11 @@ impl Output {
         flushed.map_err(|error| self.failure(error))
     }
 
-    /// Ends a command that found this number of faults. A file appears at its path only if there are no faults.
+    /// Ends a command that found this number of faults. A file appears at its path only if there are no faults. A pipe
+    /// and a device have got the output already.
     pub fn conclude(mut self, faults: u64) -> Outcome {
         match self.sink {
-            Sink::File(_) if faults > 0 => {
+            Sink::File(ref file) if faults > 0 && file.is_whole_or_absent() => {
                 note(format_args!(
                     "{} was not written: {faults} at fault",
                     self.name

@@ -35,6 +35,9 @@ use accp_console::output::note;
 /// started get SIGTERM, and later SIGKILL. When COMMAND ends by itself, processes that it has left running get
 /// the same. COMMAND does not see `ACCP_TOKEN`. An agent whose COMMAND the system cannot start does not join.
 ///
+/// A request that has no answer when the agent ends goes to the next agent of this name. COMMAND then runs again, with
+/// `ACCP_REDELIVERED=1`: what the earlier run did may have happened.
+///
 /// If no hub is there, the agent tries again for five seconds. So a hub and its agents may start together.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

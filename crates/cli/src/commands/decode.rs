@@ -41,6 +41,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    let files = [&args.externals, &args.output].into_iter().flatten();
+    output::distinct(files.map(PathBuf::as_path))?;
     let registry = args.registry.load_for_frames()?;
     let externals = args.externals.as_deref().map(externals::load).transpose()?;
     let mut lines = args.input.open()?.into_lines();

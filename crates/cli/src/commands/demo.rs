@@ -37,7 +37,14 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let folder = tempfile::tempdir().map_err(|error| Failure::Io("a folder".to_owned(), error))?;
+    let folder = tempfile::tempdir().map_err(|error| {
+        let place = std::env::temp_dir();
+        Failure::Misuse(format!(
+            "no folder can be made in {}: {}; name another place with TMPDIR",
+            place.display(),
+            error.kind()
+        ))
+    })?;
     let kept = args.store.as_deref().map(new_store).transpose()?;
     let path = folder.path().join("team.db");
     let mut runner = Runner::open(&path, Output::stdout())?;

@@ -53,6 +53,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    // The output may take the place of the input. The file of values may take the place of neither.
+    for other in [&args.input.file, &args.output] {
+        let files = [other, &args.externals].into_iter().flatten();
+        output::distinct(files.map(PathBuf::as_path))?;
+    }
     let registry = args.registry.load_for_frames()?;
     let mut input = args.input.open()?;
     input.skip_mark()?;

@@ -2,6 +2,7 @@
 
 mod explanation;
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use accp_frame::{DynamicFrame, ErrorCode, Frame, FrameTokens};
@@ -31,7 +32,7 @@ use accp_console::output::{self, Output};
 pub(crate) struct Args {
     /// A frame, which starts with '@', an error code, or a file of frames; stdin by default
     #[arg(value_name = "FILE|FRAME|CODE")]
-    input: Option<String>,
+    input: Option<OsString>,
     /// Also count the tokens
     #[arg(long)]
     tokens: bool,
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(code) = args
         .input
         .as_deref()
+        .and_then(OsStr::to_str)
         .filter(|input| input.parse::<ErrorCode>().is_ok())
     {
         match args.format {
@@ -64,7 +66,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = args.registry.load_for_frames()?;
     let counter = args.tokens.then(|| args.counter.counter()).transpose()?;
     let input = match args.input.as_deref() {
-        Some(frame) if frame.starts_with('@') => Input::of_text("frame", frame),
+        Some(frame) if frame.as_encoded_bytes().starts_with(b"@") => {
+            Input::of_bytes("frame", frame.as_encoded_bytes())
+        }
         file => Input::open(file.map(Path::new))?,
     };
     let mut lines = input.into_lines();

@@ -11,7 +11,7 @@ use super::aacp::structs;
 use super::grammar::export;
 use crate::registries;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{Output, SHARED};
+use accp_console::output::{self, Output, SHARED};
 
 /// Generate Rust types from a registry, as a build script would, or tool definitions for a model
 #[derive(Debug, clap::Args)]
@@ -164,6 +164,10 @@ fn attribute(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    if !args.check {
+        let sources = args.registry.iter().chain(&args.vocabulary);
+        output::distinct(sources.chain(&args.output).map(PathBuf::as_path))?;
+    }
     let runtime = args.runtime.as_deref();
     let text = match args.tools {
         Some(api) => tools(args, api)?,

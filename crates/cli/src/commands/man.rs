@@ -34,7 +34,10 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
         })?;
     }
     let mut page = Vec::new();
+    // Without this, the foot of a command's page has its name and no version.
+    let source = concat!("accp ", env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command.clone())
+        .source(source)
         .render(&mut page)
         .map_err(|error| Failure::Io("manual page".to_owned(), error))?;
     Output::print_data(&page)?;

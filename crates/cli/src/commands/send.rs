@@ -1,5 +1,6 @@
 //! `accp send` and `accp ask`: send one frame to a running hub.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use accp_session::references;
@@ -7,6 +8,7 @@ use accp_session::references;
 use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
 use crate::registries::RegistryArgs;
 use crate::words::{twin, without_metadata};
+use accp_console::input::Input;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, note};
 
@@ -18,9 +20,10 @@ use accp_console::output::{self, Output, note};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp send '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
-  accp send --session lunch '@dev>done:schedule{task:soup|stat:done|schema:TA}'")]
+  accp send --session lunch '@dev>done:schedule{task:soup|stat:done|schema:TA}'
+  accp encode --inline report.json | accp send -")]
 pub(crate) struct SendArgs {
-    /// The frame
+    /// The frame; `-` reads it from stdin, also if it is too long for a command line
     frame: String,
     #[command(flatten)]
     hub: HubArgs,
@@ -38,7 +41,7 @@ pub(crate) struct SendArgs {
   accp ask '@guest>req:chat{content:What_is_for_lunch?|schema:CH}'
   accp ask --timeout 5 --words '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'")]
 pub(crate) struct AskArgs {
-    /// The frame
+    /// The frame; `-` reads it from stdin, also if it is too long for a command line
     frame: String,
     /// The number of seconds to wait
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -58,7 +61,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs `accp send`.
 pub(crate) fn send(args: &SendArgs) -> Outcome {
     let hub = Hub::new(&args.hub, args.time.time())?;
-    let Some(answer) = hub.post(&args.frame, None)? else {
+    let Some(answer) = hub.post(&given(&args.frame)?, None)? else {
         note(SILENT);
         return Ok(Verdict::Fine);
     };
@@ -70,8 +73,9 @@ pub(crate) fn send(args: &SendArgs) -> Outcome {
 pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let hub = Hub::new(&args.hub, seconds(args.timeout) + GRACE)?;
     let registry = args.registry.load()?;
+    let frame = given(&args.frame)?;
     let asked = Instant::now();
-    let Some(answer) = hub.post(&args.frame, Some(args.timeout))? else {
+    let Some(answer) = hub.post(&frame, Some(args.timeout))? else {
         note(SILENT);
         return Ok(Verdict::AtFault);
     };
@@ -115,7 +119,17 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
     Ok(Verdict::of(u64::from(matches!(&*last, "ack" | "fail"))))
 }
 
-const SILENT: &str = "the hub says nothing: the frame has expired, or its chain was cancelled";
+/// Returns the frame that the user has given: the argument, or the text of stdin.
+fn given(argument: &str) -> Result<Cow<'_, str>, Failure> {
+    if argument != "-" {
+        return Ok(Cow::Borrowed(argument));
+    }
+    let (_, text) = Input::open(None)?.text()?;
+    Ok(Cow::Owned(text.trim_end().to_owned()))
+}
+
+const SILENT: &str = "the hub says nothing: the frame has expired, its chain was cancelled, or nothing answers it, as \
+                      with `ack` and `pong`";
 
 /// Calls `take` with each frame of an answer and its intent, in the order of arrival. Returns the last
 /// intent.

@@ -333,3 +333,25 @@ fn a_registry_that_others_can_read_is_refused() {
         .code_is(2)
         .stderr_has("chmod 600");
 }
+
+/// `chmod 600` would lock a folder up, so a folder gets another cure.
+#[cfg(unix)]
+#[test]
+fn a_folder_is_no_registry() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    for mode in [0o755, 0o700] {
+        let path = folder.path("sub");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        for command in [
+            "aacp registry list --registry sub",
+            "aacp route --english Hello --dom CS --return Desk --registry sub",
+            "aacp encode --english Hello --dom CS --return Desk --registry sub",
+        ] {
+            let run = folder.run(command, "");
+            run.code_is(2);
+            assert_eq!(run.stderr, "error: sub: is a directory: name a file\n");
+        }
+    }
+}

@@ -183,6 +183,23 @@ fn an_agent_that_ends_takes_its_command_along() {
     assert_eq!(alive(folder.path()).rest(), "");
 }
 
+/// What a command did before its agent ended may have happened, so the next run of the command hears of it.
+#[test]
+fn a_command_hears_that_an_earlier_run_may_have_had_its_request() {
+    let script =
+        "exec 3>alive; printf 'begun\\nagain: %s\\n' \"${ACCP_REDELIVERED-no}\" >&3; sleep 60";
+    let kitchen = Kitchen::open("--grace 1", script);
+    kitchen.send(QUESTION);
+    let first = kitchen.alive();
+    // The hub has to hear that the agent has the request.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let (url, folder) = (kitchen.url, kitchen.folder);
+    assert_eq!(kitchen.cook.stop().0, Some(0));
+    assert_eq!(first.rest(), "again: no\n");
+    let _cook = cook(&url, folder.path(), "", &script.replace("; sleep 60", ""));
+    assert_eq!(alive(folder.path()).rest(), "again: 1\n");
+}
+
 #[test]
 fn a_cancelled_request_ends_its_command() {
     let kitchen = Kitchen::open("--grace 0", STUBBORN);

@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 #[cfg(unix)]
-use crate::cli::collab::INIT;
-use crate::cli::{Folder, GOOD, accp, command, finish};
+use crate::cli::PROGRAM;
 #[cfg(unix)]
-use crate::cli::{PROGRAM, Words as _};
+use crate::cli::collab::INIT;
+use crate::cli::{Folder, GOOD, Words as _, accp, command, finish};
 
 #[test]
 fn help_reads_well() {
@@ -175,6 +175,118 @@ fn a_reader_that_leaves_early_is_no_failure() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Runs a command that gets one line, and whose stdin then stays open. Returns the first line of its stdout, or `None` if
+/// none comes.
+fn first_answer(args: &str, line: &str) -> Option<String> {
+    let mut child = command()
+        .args(args.words())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{line}").unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || drop(sender.send(stdout.lines().next())));
+    let first = receiver.recv_timeout(std::time::Duration::from_secs(30));
+    drop(stdin);
+    child.wait().unwrap();
+    reader.join().unwrap();
+    first.ok().flatten().map(Result::unwrap)
+}
+
+/// `tail -f hub.log | accp check` shows a fault when its line comes, and not when the log has ended.
+#[test]
+fn a_line_is_answered_while_more_may_come() {
+    let packet = "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:badge_list";
+    let json = accp("decode", GOOD).stdout;
+    let fields = accp("aacp decode --format json", packet).stdout;
+    let carrier = accp("aacp bridge --to frame", packet).stdout;
+    for (args, line) in [
+        ("check", "no frame"),
+        ("check --format json", GOOD),
+        ("decode", GOOD),
+        ("encode", json.trim_end()),
+        ("explain", GOOD),
+        ("fix", GOOD),
+        ("tokens --format json", GOOD),
+        ("aacp validate --format json", packet),
+        ("aacp decode", packet),
+        ("aacp encode", fields.trim_end()),
+        ("aacp lint --format json", packet),
+        ("aacp bridge --to frame", packet),
+        ("aacp bridge --to packet", carrier.trim_end()),
+    ] {
+        let whole = accp(args, format!("{line}\n")).stdout;
+        let first = first_answer(args, line);
+        assert_eq!(first.as_deref(), whole.lines().next(), "{args}");
+        assert!(first.is_some(), "{args}");
+    }
+}
+
+/// What is made from a file does not take its place: the source would be gone.
+#[test]
+fn an_output_does_not_take_the_place_of_its_source() {
+    let list = r#"[{"role":"user","content":"Lunch?"}]"#;
+    let files = [
+        ("own.json", "{}"),
+        ("own.abnf", "a = \"b\"\n"),
+        ("list", list),
+    ];
+    let folder = Folder::with(&files);
+    for args in [
+        "generate own.json -o own.json",
+        "generate --aacp --vocabulary own.json -o own.json",
+        "grammar own.abnf -o ./own.abnf",
+        "grammar own.abnf --overrides own.json -o own.json",
+        "context compress list --window 8000 --root kept --report list",
+    ] {
+        folder.run(args, "").code_is(2).stderr_has("is named twice");
+    }
+    for (name, text) in files {
+        assert_eq!(folder.read(name), text);
+    }
+}
+
+/// A path of an open file is no file of its own. To replace it would lose what others write into it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_is_open_already_is_added_to() {
+    let folder = Folder::with(&[
+        ("good.accp", GOOD),
+        ("mixed.accp", "no frame\n@a>req:plan{}"),
+    ]);
+    let decoded = folder.run("decode good.accp", "").stdout;
+    let plan = accp("decode", "@a>req:plan{}").stdout;
+    let shell = |script: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script, "sh", PROGRAM]);
+        finish(shell.current_dir(folder.path(".")), b"").code_is(0);
+        folder.read("log")
+    };
+    for path in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let script = format!("{{ echo first; $1 decode good.accp -o {path}; echo last; }} > log");
+        assert_eq!(shell(&script), format!("first\n{decoded}last\n"), "{path}");
+    }
+    let log = shell("echo first > log; $1 decode good.accp -o /dev/stdout >> log");
+    assert_eq!(log, format!("first\n{decoded}"));
+    let log = shell("echo first > log; $1 decode good.accp -o /dev/fd/3 3>> log");
+    assert_eq!(log, format!("first\n{decoded}"));
+    let log = shell("{ echo first; $1 decode good.accp -o /dev/stderr; echo last; } > log 2>&1");
+    assert_eq!(log, format!("first\n{decoded}last\n"));
+    // What a pipe has got cannot be taken back, so nobody is told that it was not written.
+    let log = shell("$1 decode mixed.accp -o /dev/stdout 2> report > log || cat report >> log");
+    assert!(log.starts_with(&plan), "{log}");
+    assert!(!log.contains("was not written"), "{log}");
+    let log = shell(
+        "{ $1 decode mixed.accp -o /dev/fd/3 3>&1 2> report || true; } | cat > log; cat report >> log",
+    );
+    assert!(log.starts_with(&plan), "{log}");
+    assert!(!log.contains("was not written"), "{log}");
 }
 
 #[cfg(target_os = "linux")]

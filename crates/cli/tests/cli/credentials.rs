@@ -92,6 +92,11 @@ fn a_token_that_is_none_says_where_it_stands() {
     send("http://127.0.0.1:1", ["--token-file", gone])
         .code_is(2)
         .stderr_has(gone);
+    // A folder that others can read is no file with a token: `chmod 600` would lock it up.
+    let here = folder.path().to_str().unwrap();
+    let sent = send("http://127.0.0.1:1", ["--token-file", here]);
+    sent.code_is(2);
+    assert_eq!(sent.stderr, format!("error: {here}: is a directory\n"));
     let both = send("http://127.0.0.1:1", ["--token-file", gone, "--token", "x"]);
     both.code_is(2);
 }

@@ -325,3 +325,15 @@ fn the_page_about_sessions_shows_the_demo() {
 fn debug_says_nothing_unless_it_is_asked() {
     assert_eq!(accp("demo", "").stderr, "");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_place_for_files_that_is_not_there_is_named_with_the_cure() {
+    let mut demo = crate::cli::command();
+    let run = crate::cli::finish(demo.arg("demo").env("TMPDIR", "/no/such/place"), b"");
+    run.code_is(2);
+    assert_eq!(
+        run.stderr,
+        "error: no folder can be made in /no/such/place: entity not found; name another place with TMPDIR\n"
+    );
+}

@@ -372,3 +372,37 @@ fn each_spelling_of_a_decimal_is_a_decimal() {
         .code_is(1)
         .stderr_has("a decimal has at most 6 places");
 }
+
+/// The side file would take the place of the messages, or of the frames.
+#[test]
+fn a_side_file_has_a_name_of_its_own() {
+    let message = format!("{}\n", long_message());
+    let folder = Folder::with(&[("in.jsonl", &message)]);
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    for args in [
+        "encode in.jsonl --externals in.jsonl",
+        "encode in.jsonl --externals sub/../in.jsonl -o frames",
+        "encode in.jsonl --externals side -o side",
+    ] {
+        let run = folder.run(args, "");
+        run.code_is(2).stderr_has("is named twice");
+    }
+    assert_eq!(folder.read("in.jsonl"), message);
+    folder
+        .run("encode in.jsonl --externals -", "")
+        .code_is(2)
+        .stderr_has("name a file");
+    folder
+        .run("encode in.jsonl --externals side -o frames", "")
+        .code_is(0);
+    let side = folder.read("side");
+    folder
+        .run("decode frames --externals side -o side", "")
+        .code_is(2)
+        .stderr_has("is named twice");
+    assert_eq!(folder.read("side"), side);
+    // An output that takes the place of its input is whole.
+    folder.run("decode frames -o frames", "").code_is(0);
+    let names = ["frames", "in.jsonl", "side", "sub"];
+    assert_eq!(folder.names(), names);
+}

@@ -70,6 +70,24 @@ fn an_error_code_in_plain_words() {
     "#);
 }
 
+/// A name of a file need not be UTF-8, and a frame that is not UTF-8 has its place.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_argument_that_is_not_utf_8_is_a_file_or_a_faulty_frame() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(OsStr::from_bytes(b"caf\xe9.accp"));
+    std::fs::write(&file, GOOD).unwrap();
+    let shown = accp([OsStr::new("explain"), file.as_os_str()], "");
+    shown.code_is(0);
+    assert_eq!(shown.stdout, accp(["explain", GOOD], "").stdout);
+    let frame = OsStr::from_bytes(b"@a>req:plan{goal:\xe9}");
+    accp([OsStr::new("explain"), frame], "")
+        .code_is(1)
+        .stderr_has("frame:1:18");
+}
+
 #[test]
 fn the_tokens_of_a_frame() {
     let run = accp(

@@ -277,7 +277,8 @@ fn every_shell_gets_its_completions() {
 #[test]
 fn every_command_has_its_page() {
     accp("man", "").stdout_has(".TH accp 1");
-    accp("man registry diff", "").stdout_has(".TH accp-registry-diff 1");
+    let foot = format!("\"accp {}\"", env!("CARGO_PKG_VERSION"));
+    accp("man registry diff", "").stdout_has(format!(".TH accp-registry-diff 1  {foot}"));
     for command in ["list", "show", "replay", "export", "verify", "import"] {
         let run = accp(["man", "session", command], "");
         let title = format!(".TH accp-session-{command} 1");

@@ -150,6 +150,10 @@ fn what_cannot_be_sent_says_why() {
     // An agent that uses only HTTP never says which requests it takes. So the hub expects that this agent may answer.
     run(["send", "--hub", &url, "@cook>sync:note{}"]).code_is(0);
     ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
+    let numbered = "@eve>sync:note{}[mid:d12345678901,seq:999]";
+    run(["send", "--hub", &url, numbered])
+        .code_is(1)
+        .stderr_has("E3003: the hub expects the next sequence number, seq:");
     run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
         .stderr_has("a session that is there: `other` has not begun, and --session names another");
@@ -160,6 +164,52 @@ fn what_cannot_be_sent_says_why() {
     run("send --hub http://127.0.0.1:1 @guest>req:plan{}")
         .code_is(2)
         .stderr_has("`accp serve` starts one");
+}
+
+/// Linux takes at most 128 KiB for an argument, so a longer frame comes by stdin.
+#[test]
+fn a_frame_of_any_length_comes_by_stdin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub("--memory", folder.path());
+    let cook = ("agent cook --hub", &*url, "-- wc -c");
+    let mut cook = Running::start_with(cook, folder.path(), &[]);
+    assert_eq!(cook.line(), format!("cook is in session main at {url}"));
+    let text = "a".repeat(200_000);
+    let question = format!("@guest>req:chat{{content:{text}|schema:CH}}\n");
+    let asked = super::accp(("ask --hub", &*url, "-"), &question);
+    asked.code_is(0);
+    let count = asked.stdout.strip_prefix("@cook>done:chat{content:");
+    let count = count.and_then(|rest| rest.split('|').next()?.parse().ok());
+    assert!(count > Some(text.len()), "{}", asked.stdout);
+    let sent = super::accp(("send --hub", &*url, "-"), "@guest>req:plan{}\n");
+    sent.code_is(0).stdout_starts("@hub>ack:frame{");
+    for (input, part) in [
+        ("", "E1001 at byte 0"),
+        ("@guest>req:plan{}\n@guest>req:plan{}\n", "E1001 at byte 17"),
+    ] {
+        let sent = super::accp(("send --hub", &*url, "-"), input);
+        sent.code_is(1).stderr_has(part);
+    }
+}
+
+/// Each command sends one piece, under the number that the hub expects.
+#[test]
+fn pieces_of_a_stream_are_sent_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub("--memory", folder.path());
+    let piece =
+        |words: &str| format!("@cook>stream:chat{{content:{words}|schema:CH}}[cid:abc101000001]");
+    for words in ["Soup", "of_the", "day"] {
+        run(["send", "--hub", &url, &piece(words)])
+            .code_is(0)
+            .stdout_starts("@hub>ack:frame{");
+    }
+    let tail = run(["tail", "--hub", &url, "--no-follow"]);
+    let pieces = tail
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("@cook>stream:"));
+    assert_eq!(pieces.count(), 3, "{}", tail.stdout);
 }
 
 #[test]

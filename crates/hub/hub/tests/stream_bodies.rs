@@ -2,9 +2,15 @@
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
+use futures_util::{StreamExt as _, stream};
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::common::{TestHub, frame};
 
@@ -19,7 +25,7 @@ const SENT: [(i64, &str, bool); 5] = [
 
 fn pieces() -> impl futures_util::Stream<Item = InferStream<'static>> {
     let pieces = SENT.map(|(index, data, is_last)| InferStream::new(index, data).is_final(is_last));
-    futures_util::stream::iter(pieces)
+    stream::iter(pieces)
 }
 
 #[tokio::test]
@@ -59,6 +65,52 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
     let log = hub.http.get(url).send().await.expect("an answer");
     let log = log.text().await.expect("text");
     assert_eq!(log.matches(">stream:").count(), SENT.len(), "{log}");
+    hub.stop().await;
+}
+
+/// A client gets a piece when the piece comes, and not when the next one does.
+#[tokio::test]
+async fn a_piece_does_not_wait_for_the_next_one() {
+    let hub = TestHub::start(Config::default()).await;
+    let dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    let seen = Arc::new(Notify::new());
+    let goes_on = Arc::clone(&seen);
+    dev.serve(move |task: ScheduleReq, cx| {
+        let goes_on = Arc::clone(&goes_on);
+        async move {
+            let first = stream::iter([InferStream::new(0, "a")]);
+            let last = async move {
+                goes_on.notified().await;
+                InferStream::new(1, "b").is_final(true)
+            };
+            cx.stream(first.chain(stream::once(last))).await?;
+            cx.reply(ScheduleDone::new(task.task)).await
+        }
+    });
+    let head = "@curl>req:schedule{asgn:dev|task:soup|schema:TA}";
+    let post = hub.http.post(hub.url("/accp/v1/frames"));
+    let post = post
+        .header("content-type", "application/accp")
+        .header("prefer", "wait=50")
+        .body(frame(head, "abc109000001", 1, "sid:lunch"));
+    let mut answer = post.send().await.expect("an answer");
+    let first = timeout(Duration::from_secs(30), answer.chunk()).await;
+    let first = first.expect("a piece before the next").expect("a chunk");
+    let first = first.expect("a piece");
+    assert!(
+        first.starts_with(b"@dev>stream:infer{idx:0|d:a|"),
+        "{first:?}"
+    );
+    seen.notify_one();
+    let rest = answer.text().await.expect("text");
+    let others: Vec<_> = rest
+        .lines()
+        .filter_map(|line| line.split('[').next())
+        .collect();
+    let last = "@dev>stream:infer{idx:1|d:b|done:true|schema:ST}";
+    assert_eq!(others, [last, "@dev>done:schedule{task:soup|schema:TA}"]);
     hub.stop().await;
 }
 

@@ -19,13 +19,20 @@ enum Target {
     #[cfg(target_os = "linux")]
     Nameless(BufWriter<File>, PathBuf),
     Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// A pipe or a device: there is no file to replace.
+    /// A pipe, a device, or a file that this process has open: there is no file to replace.
     Through(BufWriter<File>),
 }
 
 impl NewFile {
     /// Starts a file that will replace `path`. If `path` is a link, the new file replaces the target of the link.
+    ///
+    /// A path of an open file, such as `/dev/fd/3`, adds to this file. To replace the file would lose what the shell and
+    /// other commands write into it.
     pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
+        if let Some(number) = descriptor(path) {
+            let file = opened(number, path)?;
+            return Ok(Self(Target::Through(BufWriter::new(file))));
+        }
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
@@ -48,6 +55,11 @@ impl NewFile {
         let file = builder.prefix(UNFINISHED).tempfile_in(folder);
         let file = file.map_err(|error| with_cure(&error, folder))?;
         Ok(Self(Target::Beside(BufWriter::new(file), target)))
+    }
+
+    /// Returns whether the path has the whole file or none. A pipe gets the output piece by piece.
+    pub(super) fn is_whole_or_absent(&self) -> bool {
+        !matches!(self.0, Target::Through(_))
     }
 
     /// Completes the file and moves it to its path.
@@ -73,6 +85,54 @@ impl NewFile {
             Target::Through(mut file) => file.flush(),
         }
     }
+}
+
+/// Returns whether a path names the stdout of this process.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    descriptor(path) == Some(1)
+}
+
+/// Returns the number of the open file that a path names, as `/dev/stdout` and `/dev/fd/3` do. Returns `None` for any
+/// other path.
+#[cfg(unix)]
+fn descriptor(path: &Path) -> Option<u32> {
+    /// The most links that a path may lead through. Linux follows as many.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let folder = folder(&path).canonicalize().ok()?;
+        let is_of_open_files = folder == Path::new("/dev/fd")
+            || fs::canonicalize("/proc/self/fd").is_ok_and(|open| open == folder);
+        if is_of_open_files {
+            return path.file_name()?.to_str()?.parse().ok();
+        }
+        path = folder.join(fs::read_link(&path).ok()?);
+    }
+    None
+}
+
+#[cfg(not(unix))]
+fn descriptor(_path: &Path) -> Option<u32> {
+    None
+}
+
+/// Opens an open file again, to write behind what it has.
+#[cfg_attr(not(unix), allow(unused_variables))]
+fn opened(number: u32, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        // A copy shares its place in the file with all that this command writes to stdout or stderr.
+        let copy = match number {
+            1 => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            2 => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(copy) = copy {
+            return Ok(copy.into());
+        }
+    }
+    File::options().append(true).open(path)
 }
 
 /// Returns the folder of a file.

@@ -16,6 +16,9 @@ use accp_console::output::note;
 /// command does not get them.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
 
+/// The environment variable that says that an earlier run of the command may have had the request.
+const REDELIVERED: &str = "ACCP_REDELIVERED";
+
 /// The most bytes of a whole frame in `ACCP_FRAME`. Linux does not accept a variable of 128 KiB.
 const FRAME: usize = 64 << 10;
 
@@ -72,7 +75,8 @@ impl Program {
         let (frame, cancelled) = (inbound.whole()?, inbound.cancel_token());
         let run = self.runs.read().await;
         let is_short = frame.len() <= FRAME;
-        let mut group = self.start(if is_short { frame } else { inbound.text() })?;
+        let short = if is_short { frame } else { inbound.text() };
+        let mut group = self.start(short, inbound.redelivered())?;
         let ended = tokio::select! {
             ended = self.follow(&mut group, frame) => ended,
             () = cancelled.cancelled() => {
@@ -104,7 +108,7 @@ impl Program {
         Duration::from_secs(self.args.grace)
     }
 
-    fn start(&self, frame: &str) -> Result<Group, AnyError> {
+    fn start(&self, frame: &str, redelivered: bool) -> Result<Group, AnyError> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err("there is no command".into());
         };
@@ -116,6 +120,11 @@ impl Program {
             .stdout(Stdio::piped());
         for secret in SECRETS {
             command.env_remove(secret);
+        }
+        // This process may itself be the command of an agent, and its variable is about another request.
+        command.env_remove(REDELIVERED);
+        if redelivered {
+            command.env(REDELIVERED, "1");
         }
         if self.args.send_stderr {
             command.stderr(Stdio::piped());

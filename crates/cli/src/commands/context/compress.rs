@@ -46,6 +46,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    let files = [&args.input.file, &args.writes, &args.report];
+    output::distinct(files.into_iter().flatten().map(PathBuf::as_path))?;
     let writes = match &args.writes {
         None => Writes::default(),
         Some(path) => {

@@ -7,7 +7,7 @@ use accp_grammar::{Abnf, GenerateError, Source};
 
 use super::{Args, FOLDER};
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{Output, SHARED};
+use accp_console::output::{self, Output, SHARED};
 
 /// The files that the arguments name.
 pub(super) struct Own<'a> {
@@ -56,6 +56,10 @@ impl<'a> Own<'a> {
     }
 
     pub(super) fn run(&self) -> Outcome {
+        if !self.is_check {
+            let files = [Some(self.abnf), self.overrides, self.pest];
+            output::distinct(files.into_iter().flatten())?;
+        }
         let text = read(self.abnf)?;
         let overrides = match self.overrides {
             Some(path) => Some((name(path), read(path)?)),

@@ -79,8 +79,7 @@ impl PendingAnswer {
             Ok(Ok(None)) => Ok(StatusCode::ACCEPTED.into_response()),
             Ok(Ok(Some((text, false)))) => {
                 let session = self.caller.session().to_owned();
-                let first = Ok((self, log, text, false));
-                let frames = stream::unfold(Some(first), next_piece);
+                let frames = stream::unfold(Some((self, log, Some(text))), next_piece);
                 Ok(abort::response(
                     app,
                     ACCP,
@@ -145,19 +144,15 @@ fn is_cancellation(frame: &str) -> bool {
         && Frame::parse(frame).is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
 }
 
-/// The next piece of an answer to send, and whether this is the last piece.
-type Piece = (PendingAnswer, Frames, Arc<str>, bool);
+/// An answer in pieces. The first piece is there already, and the others come from the log.
+type Pieces = (PendingAnswer, Frames, Option<Arc<str>>);
 
-/// Returns the piece, and the piece after it or the reason why there is none.
-async fn next_piece(
-    piece: Option<Result<Piece, Refused>>,
-) -> Option<(Result<Bytes, Refused>, Option<Result<Piece, Refused>>)> {
-    let (mut pending, mut log, text, is_last) = match piece? {
-        Ok(piece) => piece,
-        Err(refused) => return Some((Err(refused), None)),
-    };
-    if is_last {
-        return Some((Ok(line(&text)), None));
+/// Returns the next piece as soon as it is there, or the reason why none comes. Also returns the rest of the answer, if
+/// there is more.
+async fn next_piece(pieces: Option<Pieces>) -> Option<(Result<Bytes, Refused>, Option<Pieces>)> {
+    let (mut pending, mut log, first) = pieces?;
+    if let Some(first) = first {
+        return Some((Ok(line(&first)), Some((pending, log, None))));
     }
     let mut ends = pending.ends.clone();
     let next = tokio::select! {
@@ -165,14 +160,17 @@ async fn next_piece(
         next = timeout_at(pending.until, pending.next(&mut log)) => next,
         () = over(&mut ends) => Ok(Err(Refused::ending())),
     };
-    let after = match next {
-        Ok(Ok(Some((after, is_last)))) => Ok((pending, log, after, is_last)),
-        Ok(Ok(None)) => Err(Refused::conflict(
-            "a chain that goes on: it was cancelled, and the answer is not whole",
-        )),
+    let why = match next {
+        Ok(Ok(Some((text, is_last)))) => {
+            let rest = (!is_last).then_some((pending, log, None));
+            return Some((Ok(line(&text)), rest));
+        }
+        Ok(Ok(None)) => {
+            Refused::conflict("a chain that goes on: it was cancelled, and the answer is not whole")
+        }
         // The answer is incomplete. The error keeps the caller from taking it for complete.
-        Ok(Err(refused)) => Err(refused),
-        Err(_) => Err(Refused::late()),
+        Ok(Err(refused)) => refused,
+        Err(_) => Refused::late(),
     };
-    Some((Ok(line(&text)), Some(after)))
+    Some((Err(why), None))
 }

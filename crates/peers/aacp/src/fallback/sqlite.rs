@@ -76,7 +76,7 @@ impl SqliteRegistry {
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, RegistryError> {
         let path = path.as_ref();
         let found = match std::fs::metadata(path) {
-            Ok(file) if file.len() == 0 => Err(Fault::Empty),
+            Ok(file) if file.is_file() && file.len() == 0 => Err(Fault::Empty),
             found => found
                 .map_err(Fault::from)
                 .and_then(|_| location::closed(path)),

@@ -43,7 +43,10 @@ impl Fault {
                 (kind, format!("{error}: {cure}"))
             }
             Self::Io(error) => {
-                let cure = "check that the folder exists and can be written to";
+                let cure = match error.kind() {
+                    io::ErrorKind::IsADirectory => "name a file",
+                    _ => "check that the folder exists and can be written to",
+                };
                 (Kind::Io, format!("{error}: {cure}"))
             }
             Self::Corrupt(text) => (

@@ -52,6 +52,10 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 fn is_closed(path: &Path) -> Result<(), Fault> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = match fs::metadata(path) {
+        // The cure for a file of these rights would lock a folder up.
+        Ok(found) if found.is_dir() => {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
         Ok(found) => found.permissions().mode() & 0o777,
         // A file beside the registry may have been removed.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
