@@ -200,7 +200,8 @@ impl Agent {
 
     /// Closes the agent: its handlers get no more frames, running handlers end, and the hub gets all frames that
     /// the agent has sent. Then the agent ends, with all of its clones. So a program that closes its agents
-    /// before it ends loses nothing, with a store or without.
+    /// before it ends loses nothing, with a store or without. A handler that waits for the close of its own agent
+    /// waits for its own end, so it lets another task close the agent.
     ///
     /// ```
     /// use accp_client::{Error, Hub};

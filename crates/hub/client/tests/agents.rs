@@ -402,3 +402,24 @@ async fn a_question_of_an_agent_to_itself_is_an_error_at_once() {
     let done: ScheduleDone = planner.ask(task(1)).of("dev").await.expect("an answer");
     assert_eq!(done.task, "task_1");
 }
+
+#[tokio::test]
+async fn a_close_that_a_handler_holds_up_names_handlers() {
+    let (planner, dev) = pair().await;
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    dev.serve(move |_: ScheduleReq, _| {
+        tx.send(()).expect("the test listens");
+        std::future::pending::<Result<(), Error>>()
+    });
+    planner.send(task(0)).await.expect("it is sent");
+    assert_eq!(rx.recv().await, Some(()));
+    // A clock that is paused jumps to the end of the wait.
+    tokio::time::pause();
+    let error = dev.close().await.unwrap_err();
+    assert!(matches!(error, Error::Unsent(_)), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "E3001: the session has not taken all frames within 60s: is the hub there, does it let the agent in, \
+         and have the handlers ended, if the agent is closed?"
+    );
+}
