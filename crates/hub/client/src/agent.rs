@@ -179,8 +179,9 @@ impl Agent {
         self.handle.look(look).await
     }
 
-    /// Reads the value that a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`.
-    /// The reference may begin with `$`. This waits while the bytes of the value are on their way here.
+    /// Reads the value that a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, or `ctx.sprint` for the
+    /// key `sprint` of the shared state. The reference may begin with `$`. This waits while the bytes of the value are on
+    /// their way here.
     ///
     /// # Errors
     /// [`Error::Reference`] with E2001 or E2002 when there is no such value, E5002 when it belongs to
