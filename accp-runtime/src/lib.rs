@@ -30,7 +30,8 @@
 //! - `context` (default): [`context`] and [`view`]: the text that a model reads, and the facts that remain of old
 //!   messages.
 //! - `session` (default): [`session`]: sessions in which two or more agents exchange frames, and no frame is lost.
-//! - `memory`: [`memory`], what an agent remembers of a conversation.
+//! - `memory`: [`memory`], what an agent remembers of a conversation, without the files and the index of a list session:
+//!   for `memory::disk`, add the crate `accp-memory` itself.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
@@ -124,7 +125,7 @@ pub mod session {
 }
 
 /// What an agent remembers of a conversation: lists inside the window of a model, and prompts without repetition (the
-/// crate `accp-memory`).
+/// crate `accp-memory`, without its feature `disk`).
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use accp_memory as memory;

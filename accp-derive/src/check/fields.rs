@@ -244,7 +244,8 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
         return;
     };
     let shown = types::shown(ty);
-    let holders = types::holders(cx.protocol, of);
+    let instead = types::instead_of(ty).filter(|_| *of == Type::Any);
+    let holders = instead.unwrap_or_else(|| types::holders(cx.protocol, of));
     let message = if let Some(schema) = scope.schema {
         let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
         let part = if *of == wire.ty {
@@ -258,7 +259,6 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
             None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
         }
     } else {
-        let holders = types::text_holders(ty).unwrap_or(holders);
         format!("`{shown}` cannot travel; use {holders}")
     };
     cx.error(ty, message);

@@ -3,7 +3,7 @@
 
 use accp_registry::{Format, Protocol, Type};
 use quote::ToTokens as _;
-use syn::{GenericArgument, PathArguments, Type as RustType};
+use syn::{GenericArgument, PathArguments, Type as RustType, TypeReference};
 
 use crate::ctxt::Ctxt;
 
@@ -63,22 +63,32 @@ pub(super) fn check_value_type(cx: &Ctxt, ty: &RustType) {
     if cx.protocol.is_text() {
         return;
     }
-    let cure = match (text_holders(ty), ty) {
-        (Some(text), _) => text,
-        (_, RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_)) => {
+    let cure = match (instead_of(ty), ty) {
+        (Some(cure), _) => cure,
+        (None, RustType::Reference(_) | RustType::Tuple(_)) => {
             "a type that owns its value, such as `Vec` or `String`".to_owned()
         }
-        _ if is_one_of(ty, &["f32", "char", "i128", "u128"]) => holders(cx.protocol, &Type::Any),
         _ => return,
     };
     cx.error(ty, format!("`{}` cannot travel; use {cure}", shown(ty)));
 }
 
-/// If the type is `&str`, returns a text for an error: the types that can hold the text instead.
-pub(super) fn text_holders(ty: &RustType) -> Option<String> {
-    let RustType::Reference(reference) = ty else {
-        return None;
+/// Returns a text for an error: the types that hold what a type would hold that no field can have. `None` if no type is
+/// near.
+pub(super) fn instead_of(ty: &RustType) -> Option<String> {
+    let cure = match ty {
+        RustType::Reference(reference) => return text_holders(reference),
+        RustType::Array(array) => return Some(format!("`Vec<{}>`", shown(&array.elem))),
+        ty if is_one_of(ty, &["f32"]) => "`f64`",
+        ty if is_one_of(ty, &["char"]) => "`Cow<'_, str>` or `String`",
+        ty if is_one_of(ty, &["i128", "u128"]) => "`i64` or `u64`",
+        _ => return None,
     };
+    Some(cure.to_owned())
+}
+
+/// If the type is `&str`, returns the types that can hold the text instead.
+fn text_holders(reference: &TypeReference) -> Option<String> {
     let is_str = matches!(&*reference.elem, RustType::Path(path) if path.path.is_ident("str"));
     let lifetime = reference.lifetime.to_token_stream().to_string();
     let lifetime = Some(lifetime).filter(|name| !name.is_empty());

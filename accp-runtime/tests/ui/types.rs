@@ -175,6 +175,10 @@ fn type_that_is_untyped_nowhere() {
     #[accp(intent = "qry", operation = "lookup")]
     struct Lookup {
         source: Option<char>,
+        ratio: Vec<f32>,
+        large: u128,
+        three: [i64; 3],
+        pair: (i64, i64),
     }
 }
 

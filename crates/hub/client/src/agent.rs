@@ -179,8 +179,9 @@ impl Agent {
         self.handle.look(look).await
     }
 
-    /// Reads the value that a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`.
-    /// The reference may begin with `$`. This waits while the bytes of the value are on their way here.
+    /// Reads the value that a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, or `ctx.sprint` for the
+    /// key `sprint` of the shared state. The reference may begin with `$`. This waits while the bytes of the value are on
+    /// their way here.
     ///
     /// # Errors
     /// [`Error::Reference`] with E2001 or E2002 when there is no such value, E5002 when it belongs to
@@ -200,7 +201,8 @@ impl Agent {
 
     /// Closes the agent: its handlers get no more frames, running handlers end, and the hub gets all frames that
     /// the agent has sent. Then the agent ends, with all of its clones. So a program that closes its agents
-    /// before it ends loses nothing, with a store or without.
+    /// before it ends loses nothing, with a store or without. A handler that waits for the close of its own agent
+    /// waits for its own end, so it lets another task close the agent.
     ///
     /// ```
     /// use accp_client::{Error, Hub};

@@ -58,7 +58,8 @@ impl<A> Ask<A> {
         self
     }
 
-    /// Names the agent that the question is for: see [`Outbound::to`].
+    /// Names the agent that the question is for: see [`Outbound::to`]. An agent cannot ask itself, because its frames
+    /// come to all others: that is [`Error::Input`] with E2001.
     ///
     /// ```
     /// use accp_client::Hub;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use accp_frame::{DecodeError, DecodeOptions, EncodeFrame, ErrorCode, Limits};
-use accp_session::{Inbound, Mid, Outbound};
+use accp_session::{Inbound, InputError, Mid, Outbound, SendError};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -90,6 +90,9 @@ impl fmt::Debug for Replied {
 /// `end`, unless the agent has answered in another way. If the hub refuses a reply, the frame is answered with E9999
 /// instead. A handler that fails or panics answers with E9999, or with E1003 if the registry of its agent lacks the
 /// schema of the frame.
+///
+/// The end of the handler counts, and not the drop of its `Cx`. So a handler that gives its `Cx` to another task waits
+/// for this task.
 pub struct Cx {
     ticket: Arc<Ticket>,
 }
@@ -120,8 +123,8 @@ impl Cx {
     /// Marks the frame as handled and sends this answer, in one commit.
     ///
     /// # Errors
-    /// [`Error::Input`] when the answer cannot be sent: the frame is then answered with E9999.
-    /// [`Error::Ended`].
+    /// [`Error::Input`] when the answer cannot be sent: the frame is then answered with E9999. [`Error::Input`] with E5001
+    /// when the handler has ended before: nothing is sent. [`Error::Ended`].
     pub async fn reply(self, frame: impl EncodeFrame + Send + Sync + 'static) -> Result<(), Error> {
         self.reply_with(Outbound::owned(frame)).await
     }
@@ -141,7 +144,7 @@ impl Cx {
     /// See [`reply`](Self::reply).
     pub async fn reply_kept(self, outbound: Outbound<'static>) -> Result<Replied, Error> {
         let (done, answer) = oneshot::channel();
-        self.ticket.mark(Some(Reply::Frame(outbound)), Some(done));
+        self.ticket.mark(Some(Reply::Frame(outbound)), Some(done))?;
         let kept = answer.await.unwrap_or_else(|_| Err(Error::ended()))?;
         Ok(Replied { kept })
     }
@@ -176,12 +179,13 @@ impl Cx {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`].
+    /// [`Error::Input`] with E5001 when the handler has ended before: its end has marked the frame. [`Error::Ended`].
     pub fn handled(self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let (done, kept) = oneshot::channel();
         self.ticket.is_handled.store(true, Ordering::Release);
-        self.ticket.mark(None, Some(done));
+        let marked = self.ticket.mark(None, Some(done));
         async move {
+            marked?;
             let kept = kept.await.unwrap_or_else(|_| Err(Error::ended()));
             kept.map(drop)
         }
@@ -214,13 +218,26 @@ impl Ticket {
         if result.is_ok() && self.is_handled.load(Ordering::Acquire) {
             return self.tell(None, None, true);
         }
-        self.mark(result.err().map(fault), None);
+        // If the frame is marked already, the result of the handler changes nothing.
+        let _ = self.mark(result.err().map(fault), None);
     }
 
-    fn mark(&self, reply: Option<Reply>, done: Option<Done<Kept>>) {
-        if !self.is_used.swap(true, Ordering::AcqRel) {
-            self.tell(reply, done, false);
+    /// Marks the frame, once.
+    ///
+    /// # Errors
+    /// E5001 if the frame is marked already. A [`Cx`] marks at most once, so its handler has ended.
+    fn mark(&self, reply: Option<Reply>, done: Option<Done<Kept>>) -> Result<(), Error> {
+        if self.is_used.swap(true, Ordering::AcqRel) {
+            return Err(InputError::Send(SendError::Refused {
+                code: ErrorCode::POLICY_DENIED,
+                expected: "a reply or a mark before the handler ends, which marks its frame: \
+                           let the handler wait for the task that has its `Cx`"
+                    .to_owned(),
+            })
+            .into());
         }
+        self.tell(reply, done, false);
+        Ok(())
     }
 
     fn tell(&self, reply: Option<Reply>, done: Option<Done<Kept>>, was_handled: bool) {

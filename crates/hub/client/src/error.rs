@@ -64,9 +64,10 @@ pub enum Error {
     #[error("E3001: no answer within {0:?}")]
     Timeout(Duration),
     /// The session has not taken frames in this time, because the agent has never been in its session or its
-    /// outbox is full. The frame was not sent.
+    /// outbox is full. The frame was not sent. For an agent that is closed, a handler may still run.
     #[error(
-        "E3001: the session has not taken all frames within {0:?}: is the hub there, and does it let the agent in?"
+        "E3001: the session has not taken all frames within {0:?}: is the hub there, does it let the agent in, \
+         and have the handlers ended, if the agent is closed?"
     )]
     Unsent(Duration),
     /// The frame with this id waits in the outbox of the agent: the host has not said in time whether it takes

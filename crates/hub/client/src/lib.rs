@@ -10,6 +10,9 @@
 //! the process is killed, open the hub again on the same store: frames that were not handled are handed
 //! out again.
 //!
+//! A store writes on a thread of its own. If a test has paused the clock of tokio, the clock does not wait for this thread
+//! but jumps to the end of a wait, so calls return E3001 at once. Let the clock run in tests of agents.
+//!
 //! ```
 //! use accp_client::Hub;
 //! use accp_runtime::AgentId;

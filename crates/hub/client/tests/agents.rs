@@ -358,3 +358,68 @@ async fn an_agent_that_is_opened_again_ends_the_first() {
     assert!(error.to_string().contains("opened again"), "{error}");
     second.send(task(3)).await.expect("it is sent");
 }
+
+/// The end of a handler marks its frame, also when another task still has its `Cx`. The task hears that it is too late,
+/// and not that the agent has ended.
+#[tokio::test]
+async fn a_reply_after_the_end_of_its_handler_says_so() {
+    let (planner, dev) = pair().await;
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    dev.serve(move |_: ScheduleReq, cx: Cx| {
+        tx.send(cx).expect("the test listens");
+        async { Ok::<_, Error>(()) }
+    });
+    let expected = "E5001: expected a reply or a mark before the handler ends, which marks its frame: let the handler \
+                    wait for the task that has its `Cx`";
+    for number in 0..2 {
+        // The handler has ended without an answer: that is the answer.
+        let answer = planner.ask::<ScheduleDone>(task(number)).await;
+        assert!(matches!(answer, Err(Error::Answer(..))), "{answer:?}");
+        let cx = rx.recv().await.expect("the handler began");
+        let late = if number == 0 {
+            cx.reply(ScheduleDone::new("late")).await
+        } else {
+            cx.handled().await
+        };
+        let error = late.unwrap_err();
+        assert!(matches!(error, Error::Input(_)), "{error}");
+        assert_eq!(error.to_string(), expected);
+    }
+    dev.send(ChatReq::new("still here"))
+        .await
+        .expect("it goes on");
+}
+
+/// An agent gets no frames of its own, so it would wait for its own answer until the end of the wait.
+#[tokio::test]
+async fn a_question_of_an_agent_to_itself_is_an_error_at_once() {
+    let (planner, dev) = pair().await;
+    dev.serve(work);
+    let asked = dev.ask::<ScheduleDone>(task(0)).of("dev").await;
+    let expected =
+        "E2001: expected another agent than dev, which asks: it gets no answer of its own";
+    assert_eq!(asked.unwrap_err().to_string(), expected);
+    let done: ScheduleDone = planner.ask(task(1)).of("dev").await.expect("an answer");
+    assert_eq!(done.task, "task_1");
+}
+
+#[tokio::test]
+async fn a_close_that_a_handler_holds_up_names_handlers() {
+    let (planner, dev) = pair().await;
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    dev.serve(move |_: ScheduleReq, _| {
+        tx.send(()).expect("the test listens");
+        std::future::pending::<Result<(), Error>>()
+    });
+    planner.send(task(0)).await.expect("it is sent");
+    assert_eq!(rx.recv().await, Some(()));
+    // A clock that is paused jumps to the end of the wait.
+    tokio::time::pause();
+    let error = dev.close().await.unwrap_err();
+    assert!(matches!(error, Error::Unsent(_)), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "E3001: the session has not taken all frames within 60s: is the hub there, does it let the agent in, \
+         and have the handlers ended, if the agent is closed?"
+    );
+}

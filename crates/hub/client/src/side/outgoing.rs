@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use accp_frame::DynamicFrame;
-use accp_session::{Entry, EntryKind, Event, Mid, Outbound};
+use accp_frame::{DynamicFrame, ErrorCode};
+use accp_session::{Entry, EntryKind, Event, InputError, Mid, Outbound, SendError};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
@@ -16,6 +16,14 @@ use crate::sent::Sent;
 
 /// The answer of the session to a frame; `None` if the frame has to wait.
 type SendOutcome = Result<Option<Result<Mid, Error>>, DriverError>;
+
+/// Returns the error for a question of an agent to itself. The frames of an agent come to all others, so it would
+/// never get the answer.
+fn of_itself(name: &str) -> Error {
+    let expected = format!("another agent than {name}, which asks: it gets no answer of its own");
+    let code = ErrorCode::REF_NOT_FOUND;
+    InputError::Send(SendError::Refused { code, expected }).into()
+}
 
 /// Returns the id of a frame that the session has taken.
 fn taken(taking: &SendOutcome) -> Option<&Mid> {
@@ -154,6 +162,10 @@ impl Work {
         sender: &mut SessionSender<'_>,
         mut asking: Asking,
     ) -> Result<(), DriverError> {
+        if asking.outbound.addressee() == Some(&*self.name) {
+            let _ = asking.answer.send(Err(of_itself(&self.name)));
+            return Ok(());
+        }
         match self.send(sender, &asking.outbound)? {
             None => self.early.push_back(Command::Ask(asking)),
             Some(Ok(mid)) => {

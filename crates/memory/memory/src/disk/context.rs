@@ -74,8 +74,10 @@ struct LockedRoot {
 }
 
 impl Context<Private> {
-    /// Opens a session below a root. One process at a time uses a root; the next one waits. If the root has no session
-    /// yet, folders are made only when the first list is returned. Only their owner may use new files and folders.
+    /// Opens a session below a root. One `Context` at a time uses a root, whichever its session, until it is dropped. The
+    /// next one waits, in another process and in this one, so a thread drops its `Context` before it opens another below
+    /// the same root. If the root has no session yet, folders are made only when the first list is returned. Only their
+    /// owner may use new files and folders.
     ///
     /// # Errors
     /// When the root cannot be read or written, or its files are damaged.
