@@ -45,6 +45,7 @@ mod provided;
 mod readme;
 mod registry;
 mod session;
+mod settings;
 mod strangers;
 mod tokens;
 #[cfg(feature = "otel")]

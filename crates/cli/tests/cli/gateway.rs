@@ -367,7 +367,7 @@ fn a_report_of_two_requests_names_the_slower_one() {
     let (url, _gets) = provider();
     let gateway = Gateway::start(folder, &format!("--upstream anthropic={url}"));
     gateway.ask(&request(3));
-    gateway.ask(&request(1).replace("book tables", "sell tickets"));
+    gateway.ask(&request(1).replace("Which slots are free?", "Which tables are free?"));
     let all = loop {
         let report = accp(folder, "gateway report --json").stdout;
         let report: Json = serde_json::from_str(&report).unwrap();
