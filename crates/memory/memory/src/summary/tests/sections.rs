@@ -349,7 +349,10 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
     let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with("> Sort the shelf.\n"), "{intent}");
-    assert!(intent.contains("60 left out (messages 2 to 120)"), "{intent}");
+    assert!(
+        intent.contains("60 left out (messages 2 to 120)"),
+        "{intent}"
+    );
     let progress = section(&summary, "Current Progress");
     assert!(
         progress.ends_with("- **Current request:** number 61 of the session intent."),
