@@ -30,9 +30,6 @@ const FURTHEST: u64 = 1_000_000;
 const MISSING: usize = 256 + 64;
 /// The most frames that a member asks about in a hello.
 const ASKS: usize = 32;
-/// The most frames that the host may accept because of one frame of a member: the frame itself, and a copy of its
-/// answer for each request that waits for the answer.
-const AT_ONCE: usize = 1 + 16;
 
 /// Returns the length of a list or a map, or the value of a number, in a snapshot.
 fn length(value: &Json) -> usize {
@@ -162,7 +159,15 @@ impl Observer {
                 "{waiting} frames wait in the outbox of {id}, {most} may"
             ));
         }
-        let (due, most) = (side.due.len(), self.bounds.backlog + AT_ONCE);
+        // One answer may end several requests, and each request that waits for one of them gets a copy of the answer. The
+        // host makes all of these copies at once.
+        let is_copy = |at: u64| {
+            let entry = self.log.get(at as usize - 1);
+            let entry = entry.filter(|entry| entry.kind == EntryKind::Repeat);
+            entry.is_some_and(|entry| !matches!(intent(&entry.text), "req" | "qry"))
+        };
+        let due = side.due.iter().filter(|at| !is_copy(**at)).count();
+        let most = self.bounds.backlog;
         // A member that speaks the draft alone keeps taking frames while its outbox is full (docs/limits.md).
         if due > most && side.plain.is_none() {
             return Err(format!(

@@ -208,6 +208,12 @@ impl World {
             {
                 who == 0
             }
+            SendError::Refused { code, .. }
+                if *code == ErrorCode::BUDGET_EXCEEDED
+                    && self.observer.has_too_many_requests(&text) =>
+            {
+                who == 0
+            }
             // An agent has just said which requests it takes, and the observer does not know that yet.
             SendError::Refused { code, .. }
                 if *code == ErrorCode::REF_NOT_FOUND && kind_of(&text).is_some() && is_ahead =>
