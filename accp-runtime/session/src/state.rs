@@ -234,14 +234,16 @@ impl State {
                 agents,
                 supervisor,
             } => {
-                let is_in = self.is_in(member);
                 let before = self.members.get_mut(member);
                 // An entry for a member that is in the session changes its agents or its rights. The member still
                 // handles the frames since it came in.
-                let joined = before.as_ref().filter(|_| is_in).map(|party| party.joined);
+                let joined = match &before {
+                    Some(party) if party.present => party.joined,
+                    _ => entry.position,
+                };
                 let party = Party {
                     agents,
-                    joined: joined.unwrap_or(entry.position),
+                    joined,
                     present: true,
                     supervisor,
                     takes: before.and_then(|party| party.takes.take()),

@@ -44,8 +44,7 @@ enum FrameOutcome {
 impl Host {
     /// Takes a frame from a member. The caller has made sure that this member sent it.
     pub(crate) fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
-        let party = self.side.state.members.get(from);
-        if party.is_some_and(|party| party.present) {
+        if self.side.state.is_in(from) {
             self.relays.note_alive(from, self.side.clock.timers());
         }
         if let FrameOutcome::Accepted(mid, sequence) = self.take(from, frame, true, now) {
@@ -83,8 +82,8 @@ impl Host {
 
     /// Judges a frame, and answers it unless it was accepted.
     fn take(&mut self, from: MemberId, frame: &[u8], is_linked: bool, now: Time) -> FrameOutcome {
-        let party = self.side.state.members.get(from);
-        let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
+        let state = &self.side.state;
+        let (is_known, is_present) = (state.members.get(from).is_some(), state.is_in(from));
         let limits = self.side.options.limits;
         let scanned = match scan(frame, limits) {
             Ok(scanned) => scanned,
@@ -370,10 +369,8 @@ impl Host {
         now: Time,
     ) {
         let mid = frame.mid().cloned();
-        let party = self.side.state.members.get(from);
-        let is_present = party.is_some_and(|party| party.present);
         // A member that has left cannot fill the log with refusals.
-        let has_room = is_present || self.gate.numbers.refusals(from) < REFUSED;
+        let has_room = self.side.state.is_in(from) || self.gate.numbers.refusals(from) < REFUSED;
         let is_news = |mid: &Mid| !mid.is_too_long() && !self.gate.knows(from, mid);
         if let Some(mid) = mid
             .clone()

@@ -100,8 +100,7 @@ impl Host {
         now: Time,
     ) -> Result<(), InputError> {
         let member = self.place_of(std::slice::from_ref(agent))?;
-        let party = self.side.state.members.get(member);
-        if party.is_some_and(|party| party.present) || self.guests.is_open(member) {
+        if self.side.state.is_in(member) || self.guests.is_open(member) {
             return Ok(());
         }
         let last = self.gate.last_epoch(member).unwrap_or_default();

@@ -29,8 +29,7 @@ impl Host {
     ) -> Result<Posted, JoinError> {
         let agents = std::slice::from_ref(agent);
         let member = self.place_of(agents)?;
-        let party = self.side.state.members.get(member);
-        if !party.is_some_and(|party| party.present)
+        if !self.side.state.is_in(member)
             && let Some(answer) = self.turns_away(member, agent, frame, now)
         {
             return Ok(answer);

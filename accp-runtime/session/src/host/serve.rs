@@ -78,8 +78,7 @@ impl Host {
         hello: Option<(&Hello, u64, Option<Hash>)>,
         now: Time,
     ) {
-        let party = self.side.state.members.get(member);
-        if party.is_none_or(|party| !party.present) {
+        if !self.side.state.is_in(member) {
             return;
         }
         let mut answer = Hello {

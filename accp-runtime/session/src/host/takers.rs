@@ -99,8 +99,7 @@ impl Host {
             Some(head) => state.taker(one.by, head, |member| self.is_here(member)),
             None => Some(one.to),
         };
-        let party = taker.and_then(|taker| state.members.get(taker));
-        taker.filter(|_| party.is_some_and(|party| party.present))
+        taker.filter(|taker| state.is_in(*taker))
     }
 
     /// Hands on a request that the store has read.
