@@ -6,11 +6,10 @@ use std::sync::Arc;
 use accp_memory::SessionId;
 use accp_memory::disk::tools::{self, Tool as ContextTool, ToolError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+    Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, serve_server};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -136,46 +135,8 @@ impl ServerHandler for Server {
         }
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(methods::absent("prompts/list", &METHODS))
-    }
+    methods::refuse_others!(METHODS);
 
-    async fn get_prompt(
-        &self,
-        _: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        Err(methods::absent("prompts/get", &METHODS))
-    }
-
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(methods::absent("completion/complete", &METHODS))
-    }
-
-    #[allow(deprecated, reason = "revisions before 2026-07-28")]
-    async fn set_level(
-        &self,
-        _: rmcp::model::SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        Err(methods::absent("logging/setLevel", &METHODS))
-    }
-
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        Err(methods::unread(&request, &METHODS))
-    }
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,

@@ -67,3 +67,51 @@ pub(crate) fn wrong_field(method: &str, error: &PathError<serde_json::Error>) ->
     };
     format!("`{path}` of {method}: {why}")
 }
+
+/// The methods of `rmcp::ServerHandler` for requests that no server here serves. The server has `$methods`.
+macro_rules! refuse_others {
+    ($methods:expr) => {
+        async fn list_prompts(
+            &self,
+            _: Option<rmcp::model::PaginatedRequestParams>,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::ListPromptsResult, rmcp::ErrorData> {
+            Err($crate::methods::absent("prompts/list", &$methods))
+        }
+
+        async fn get_prompt(
+            &self,
+            _: rmcp::model::GetPromptRequestParams,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::GetPromptResponse, rmcp::ErrorData> {
+            Err($crate::methods::absent("prompts/get", &$methods))
+        }
+
+        async fn complete(
+            &self,
+            _: rmcp::model::CompleteRequestParams,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::CompleteResult, rmcp::ErrorData> {
+            Err($crate::methods::absent("completion/complete", &$methods))
+        }
+
+        #[allow(deprecated, reason = "revisions before 2026-07-28")]
+        async fn set_level(
+            &self,
+            _: rmcp::model::SetLevelRequestParams,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<(), rmcp::ErrorData> {
+            Err($crate::methods::absent("logging/setLevel", &$methods))
+        }
+
+        async fn on_custom_request(
+            &self,
+            request: rmcp::model::CustomRequest,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::CustomResult, rmcp::ErrorData> {
+            Err($crate::methods::unread(&request, &$methods))
+        }
+    };
+}
+
+pub(crate) use refuse_others;
