@@ -5,7 +5,7 @@
 use crate::common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common::{Disk, cold, entry, launch};
@@ -185,6 +185,20 @@ fn a_reader_that_holds_the_old_pages_is_said_and_erasing_again_completes_it() {
     assert_eq!(files_with(folder.path(), SECRET), Vec::<String>::new());
 }
 
+/// Returns a store with a side on this disk, and the file that takes all of the room but this many bytes.
+fn filled_but(disk: &Disk, room: usize) -> (SqliteStore, PathBuf) {
+    let path = disk.0.path().join("s.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    fill(&mut store, &launch());
+    // The write-ahead log begins anew.
+    drop(store);
+    let store = SqliteStore::open(&path).unwrap();
+    let filler = disk.fill();
+    let size = fs::metadata(&filler).unwrap().len() as usize;
+    fs::write(&filler, vec![7; size - room]).unwrap();
+    (store, filler)
+}
+
 /// A full disk refuses the commit of an erasure. Then nothing is erased, and no mark says that there is something to
 /// complete.
 #[test]
@@ -192,16 +206,8 @@ fn an_erasure_that_a_full_disk_refuses_leaves_no_mark() {
     let Some(disk) = Disk::mount("8m") else {
         return;
     };
-    let path = disk.0.path().join("s.accp");
-    let mut store = SqliteStore::open(&path).unwrap();
-    fill(&mut store, &launch());
-    // The write-ahead log begins anew.
-    drop(store);
-    let mut store = SqliteStore::open(&path).unwrap();
-    let filler = disk.fill();
     // The mark has room, and the commit has none.
-    let size = fs::metadata(&filler).unwrap().len() as usize;
-    fs::write(&filler, vec![7; size - (24 << 10)]).unwrap();
+    let (mut store, filler) = filled_but(&disk, 24 << 10);
     let error = store.erase(&[(&launch(), &all())]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
     assert!(!store.erasure_is_due());
@@ -219,14 +225,8 @@ fn an_erasure_without_room_for_a_copy_says_what_is_left() {
     let Some(disk) = Disk::mount("8m") else {
         return;
     };
+    let (mut store, filler) = filled_but(&disk, 160 << 10);
     let path = disk.0.path().join("s.accp");
-    let mut store = SqliteStore::open(&path).unwrap();
-    fill(&mut store, &launch());
-    drop(store);
-    let mut store = SqliteStore::open(&path).unwrap();
-    let filler = disk.fill();
-    let size = fs::metadata(&filler).unwrap().len() as usize;
-    fs::write(&filler, vec![7; size - (160 << 10)]).unwrap();
     let first = Erasure {
         positions: [4].into(),
         ..all()
