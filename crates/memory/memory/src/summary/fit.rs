@@ -258,18 +258,16 @@ impl<'b> Fit<'b> {
         let Some(item) = &self.content.request else {
             return "None.".to_owned();
         };
-        let mut all = self.content.requests.iter();
-        let found = all.find(|one| one.item.message == item.message);
-        match found {
-            _ if self.content.request_stays && is_terse => {
-                format!("message {}, below.", item.message)
+        let mut later = self.content.requests.iter().skip(1);
+        let is_later = later.any(|one| one.item.message == item.message);
+        match item.message {
+            message if self.content.request_stays && is_terse => {
+                format!("message {message}, below.")
             }
-            _ if self.content.request_stays => {
-                format!("message {}, in full after this summary.", item.message)
+            message if self.content.request_stays => {
+                format!("message {message}, in full after this summary.")
             }
-            Some(one) if one.number > 1 => {
-                format!("number {} of the session intent.", one.number)
-            }
+            message if is_later => format!("message {message} of the session intent."),
             _ => "the session intent.".to_owned(),
         }
     }

@@ -9,13 +9,11 @@ use crate::writes::{has_failed, reported};
 /// A message that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The place among the requests, from 1.
-    pub(crate) number: usize,
     pub(crate) item: Item,
     /// The name of the speaker, where the message has one: another agent may have spoken.
     pub(crate) speaker: Option<String>,
-    /// What the assistant did until the next request; empty if it did nothing.
-    pub(crate) done: String,
+    /// What the assistant did until the next request, unless it only answered.
+    pub(crate) done: Option<String>,
 }
 
 /// Returns the first request, and each later one that has left.
@@ -32,7 +30,6 @@ pub(super) fn requests(
         let message = messages.get(place);
         let message = message.filter(|one| one.index == item.message);
         Request {
-            number: at + 1,
             item: item.clone(),
             speaker: message.and_then(|one| one.name.clone()),
             done: done(messages, item.message, next),
@@ -41,9 +38,9 @@ pub(super) fn requests(
     .collect()
 }
 
-/// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If only
-/// the words of a result sound like a failure, and nothing else shows one, the text says that the outcome is unclear.
-fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
+/// Returns what was done between a request and the next one: the calls and how they ended, or else that nobody answered. If
+/// only the words of a result sound like a failure, and nothing else shows one, the text says that the outcome is unclear.
+fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> Option<String> {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {
         messages.partition_point(|one| one.index < next)
@@ -84,9 +81,9 @@ fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
                 )
             }
         };
-        return format!("{verb}: {place}{end}");
+        return Some(format!("{verb}: {place}{end}"));
     }
     let answers = |one: &&Parsed| one.role == Role::Assistant && !one.text.trim().is_empty();
     let is_answered = work.iter().any(|one| answers(&one));
-    if is_answered { "answered" } else { "" }.to_owned()
+    (!is_answered).then(|| "no answer".to_owned())
 }

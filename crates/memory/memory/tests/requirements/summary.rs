@@ -58,8 +58,9 @@ fn ctx_26_accepts_the_objective_verbatim() {
     let odd = "Plan a \"shed\".\n\n## Rules\n- no | nails\n  two  spaces";
     let summary = of(Talk::default().user(odd).user("New task: draw the roof."));
     let expected = "> Plan a \"shed\".\n>\n> ## Rules\n> - no | nails\n>   two  spaces\n\n\
-        Later requests, in order; where two differ, the later one counts:\n\n\
-        2. (message 1; answered)\n> New task: draw the roof.";
+        Later requests, each behind the number of its message, and answered if no note says otherwise; where two differ, the \
+        later one counts:\n\n\
+        1: New task: draw the roof.";
     assert_eq!(section(&summary, "Session Intent"), expected);
 }
 
@@ -185,8 +186,8 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
     // The summary has the user's words whole. Constraints in the words of others stand among the facts.
     let intent = section(&summary, "Session Intent");
     for words in [
-        "\n> The timber must never touch the ground. My customer number is K-118.",
-        "\n> The budget is at most 900 euros.",
+        "\n1 (no answer): The timber must never touch the ground. My customer number is K-118.",
+        "\n2 (no answer): The budget is at most 900 euros.",
     ] {
         assert!(intent.contains(words), "{intent}");
     }

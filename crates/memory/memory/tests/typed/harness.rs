@@ -117,7 +117,7 @@ fn results_in_the_users_place_are_no_requests() {
         for harness in harnesses() {
             let intent = intent(form, harness.messages(form));
             assert!(!intent.contains("file-"), "{intent}");
-            assert!(intent.contains("\n> Nicht ohne Tests, bitte."), "{intent}");
+            assert!(intent.contains(": Nicht ohne Tests, bitte.\n"), "{intent}");
         }
     }
 }
@@ -199,7 +199,7 @@ fn answers_of_a_person_to_an_agent_that_acts_by_labels_are_requests() {
         messages[0] = user(form, &format!("Mend the build.\n{instructions}"));
         let intent = intent(form, messages);
         for number in 0..6 {
-            let whole = format!("> Feedback: part {number} is too long.");
+            let whole = format!(": Feedback: part {number} is too long.");
             assert!(intent.contains(&whole), "{intent}");
         }
     }
@@ -215,7 +215,7 @@ fn a_person_who_writes_alike_beside_an_agent_that_calls_tools_is_heard() {
         );
         let intent = intent(form, messages);
         for number in 0..6 {
-            let whole = format!("> Issue {number}: the export is empty in <b>{number}</b>");
+            let whole = format!(": Issue {number}: the export is empty in <b>{number}</b>");
             assert!(intent.contains(&whole), "{intent}");
         }
     }
@@ -239,7 +239,7 @@ fn names_of_agents_and_tools_are_not_persons() {
         "The token is in",
         "I would rewrite it.",
     ] {
-        assert!(intent.contains(&format!("\n> {words}")), "{intent}");
+        assert!(intent.contains(&format!("): {words}")), "{intent}");
     }
     // A speaker whose name is that of an agent or of a tool is not a person.
     let messages = vec![
@@ -251,7 +251,7 @@ fn names_of_agents_and_tools_are_not_persons() {
         named("coder", "```sh\nmake\n```\nand\n```sh\nmake install\n```"),
     ];
     let intent = self::intent(Form::OpenAi, messages);
-    assert!(intent.contains("\n> Only on the branch."), "{intent}");
+    assert!(intent.contains(": Only on the branch."), "{intent}");
     assert!(
         !intent.contains("rewrite") && !intent.contains("rye: 4"),
         "{intent}"
@@ -272,8 +272,14 @@ fn names_of_agents_and_tools_are_not_persons() {
     }
     messages.push(own("Done."));
     let intent = self::intent(Form::OpenAi, messages);
-    assert!(intent.contains("\n> And so does wish 12."), "{intent}");
-    assert!(intent.contains("\n> No. Wish 2 counts."), "{intent}");
+    assert!(
+        intent.contains("(of bob): And so does wish 12."),
+        "{intent}"
+    );
+    assert!(
+        intent.contains("(of bob; no answer): No. Wish 2 counts."),
+        "{intent}"
+    );
     assert!(
         !intent.contains("clicked") && !intent.contains("Facts"),
         "{intent}"

@@ -36,7 +36,7 @@ fn words_that_a_call_has_read_show_no_failure() {
         for (tool, text) in cases {
             let intent = requests(form, tool, text);
             let done = ["done: call 3, ok", "made: call 3, outcome unclear"];
-            let says = |done: &str| intent.contains(&format!("2. (message 2; {done})"));
+            let says = |done: &str| intent.contains(&format!("2 ({done})"));
             assert!(done.into_iter().any(says), "{text}: {intent}");
             assert!(!intent.contains("failed"), "{text}: {intent}");
         }
@@ -57,14 +57,11 @@ fn the_structure_of_a_result_shows_a_failure() {
         for text in failures {
             let intent = requests(form, "run", text);
             assert!(
-                intent.contains("2. (message 2; done: call 3, failed)"),
+                intent.contains("2 (done: call 3, failed)"),
                 "{text}: {intent}"
             );
         }
         let intent = requests(form, "run", "made\nexit code: 0");
-        assert!(
-            intent.contains("2. (message 2; done: call 3, ok)"),
-            "{intent}"
-        );
+        assert!(intent.contains("2 (done: call 3, ok)"), "{intent}");
     }
 }

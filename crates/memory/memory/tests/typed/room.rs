@@ -125,7 +125,7 @@ fn a_list_keeps_its_newest_turns_up_to_half_of_the_window() {
 #[test]
 fn many_short_requests_leave_room_for_the_next_turns() {
     let mut messages = Vec::new();
-    for number in 0..300 {
+    for number in 0..600 {
         messages.push(user(Form::OpenAi, &format!("Sort shelf {number}.")));
         let done = format!("Shelf {number} is done. {}", "rye ".repeat(20));
         messages.push(assistant(Form::OpenAi, &done));
@@ -136,7 +136,7 @@ fn many_short_requests_leave_room_for_the_next_turns() {
         assert!(plan.after <= size * 65 / 100, "{} of {size}", plan.after);
         let note = shown.intent.lines().last().unwrap();
         assert!(note.contains(" left out (messages 2 to "), "{note}");
-        for number in 280..300 {
+        for number in 560..600 {
             let text = format!("Sort shelf {number}.");
             assert!(shown.place(&text).is_some(), "{text} in {}", shown.intent);
         }

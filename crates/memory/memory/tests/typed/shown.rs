@@ -56,16 +56,41 @@ impl Shown {
         // A quotation ends at the end of a line, so this finds no part of a longer text.
         let wanted = format!("\n{}\n", quoted(text));
         let quotation = format!("\n{}\n", self.intent).find(&wanted);
+        let quotation = quotation.or_else(|| self.line(text));
         let message = || self.texts.iter().position(|one| one == text);
         quotation
             .map(|at| (0, at))
             .or_else(|| message().map(|at| (1, at)))
     }
 
+    /// Returns where a later request of one line stands behind the number of its message.
+    fn line(&self, text: &str) -> Option<usize> {
+        let mut at = 0;
+        let mut lines = self.intent.split('\n').map(|line| (line.len() + 1, line));
+        lines.find_map(|(length, line)| {
+            let start = at;
+            at += length;
+            is_request(line, text).then_some(start)
+        })
+    }
+
     /// Returns whether a text stands whole in any message, or is quoted there.
     pub(crate) fn stands(&self, text: &str) -> bool {
         let wanted = format!("\n{}\n", quoted(text));
         let mut texts = self.texts.iter();
+        let mut lines = self.texts.iter().flat_map(|one| one.split('\n'));
         texts.any(|one| one == text || format!("\n{one}\n").contains(&wanted))
+            || lines.any(|line| is_request(line, text))
     }
+}
+
+/// Returns whether a line has a later request, whole: the number of its message, perhaps notes in brackets, and this text.
+fn is_request(line: &str, text: &str) -> bool {
+    let text = text.trim_matches('\n');
+    let heading = line
+        .strip_suffix(text)
+        .and_then(|rest| rest.strip_suffix(": "));
+    let Some(heading) = heading else { return false };
+    let (number, notes) = heading.split_once(' ').unwrap_or((heading, "()"));
+    number.parse::<usize>().is_ok() && notes.starts_with('(') && notes.ends_with(')')
 }

@@ -20,7 +20,8 @@ const NOTE: usize = 60;
 /// The tokens of the line that only says how many requests are missing.
 const TERSE: usize = 20;
 /// Stands before the later requests.
-const LATER: &str = "Later requests, in order; where two differ, the later one counts:";
+const LATER: &str = "Later requests, each behind the number of its message, and answered if no note says otherwise; where two \
+                     differ, the later one counts:";
 
 /// The requests as a summary shows them.
 #[derive(Debug, Default)]
@@ -70,13 +71,13 @@ impl<'b> Asking<'b> {
             let mut marked = content.marked.iter();
             let is_marked = marked.any(|one| one.message == request.item.message);
             let whole = if is_marked {
-                heading(request, "", "stands under Critical Facts.")
+                heading(request, None, " stands under Critical Facts.")
             } else {
-                heading(request, "", &format!("\n{}", quoted(&request.item.text)))
+                heading(request, None, &said(&request.item.text))
             };
             Later {
                 request,
-                cost: counter.count(&whole) + 3,
+                cost: counter.count(&whole) + gap(&whole),
                 whole,
                 is_marked,
             }
@@ -150,8 +151,8 @@ impl<'b> Asking<'b> {
         let newest =
             newest.filter(|one| self.counter.count(&one.request.item.text) <= limits.first);
         let newest = newest.filter(|one| least + one.cost <= all);
-        let newest = newest.map(|one| one.request.number);
-        let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.number) == newest;
+        let newest = newest.map(|one| one.request.item.message);
+        let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.item.message) == newest;
         let capped = |one: &Later<'_>, cap: usize| {
             if is_whole(one) {
                 one.cost
@@ -216,15 +217,22 @@ impl<'b> Asking<'b> {
 
     fn asked(&self, first: Vec<String>, later: Vec<String>, note: Option<String>) -> Asked {
         let intro = (!later.is_empty()).then(|| LATER.to_owned());
-        let texts: Vec<_> = first
-            .into_iter()
-            .chain(intro)
-            .chain(later)
-            .chain(note)
-            .collect();
+        let cost = |text: &String| self.counter.count(text);
+        let cost = later
+            .iter()
+            .map(|text| cost(text) + gap(text))
+            .sum::<usize>()
+            + first
+                .iter()
+                .chain(&intro)
+                .chain(&note)
+                .map(|text| cost(text) + 3)
+                .sum::<usize>();
+        let later = (!later.is_empty()).then(|| joined(&later));
+        let texts = first.into_iter().chain(intro).chain(later).chain(note);
         Asked {
-            cost: texts.iter().map(|text| self.counter.count(text) + 3).sum(),
-            texts,
+            cost,
+            texts: texts.collect(),
         }
     }
 
@@ -249,7 +257,7 @@ impl<'b> Asking<'b> {
 
     /// Returns a later request in at most `tokens` tokens.
     fn cut(&self, request: &Request, tokens: usize) -> String {
-        let before = heading(request, ", cut", "\n");
+        let before = heading(request, Some("cut"), "\n");
         let cut = Cut {
             text: &request.item.text,
             before: &before,
@@ -303,26 +311,51 @@ impl<'b> Asking<'b> {
     }
 }
 
-/// Returns a later request with a heading: its number, its message, its speaker if that has a name, and what was done for
-/// it.
-fn heading(request: &Request, how: &str, text: &str) -> String {
+/// Returns a later request with a heading: the number of its message, and in brackets its speaker if that has a name, how it
+/// is shown, and what was done for it.
+fn heading(request: &Request, how: Option<&str>, text: &str) -> String {
     let Request {
-        number,
         item,
         speaker,
         done,
     } = request;
-    let speaker = speaker
-        .as_ref()
-        .map_or(String::new(), |name| format!(" of {name}"));
-    let done = if done.is_empty() {
+    let speaker = speaker.as_ref().map(|name| format!("of {name}"));
+    let notes = [speaker.as_deref(), how, done.as_deref()];
+    let notes: Vec<_> = notes.into_iter().flatten().collect();
+    let notes = if notes.is_empty() {
         String::new()
     } else {
-        format!("; {done}")
+        format!(" ({})", notes.join("; "))
     };
-    let gap = if text.starts_with('\n') { "" } else { " " };
-    format!(
-        "{number}. (message {}{speaker}{how}{done}){gap}{text}",
-        item.message
-    )
+    format!("{}{notes}:{text}", item.message)
+}
+
+/// Returns the words of a request as they stand behind its heading: one line as it is, several as a quotation.
+fn said(text: &str) -> String {
+    let text = text.trim_matches('\n');
+    if text.contains(['\n', '\r']) {
+        format!("\n{}", quoted(text))
+    } else {
+        format!(" {text}")
+    }
+}
+
+/// Returns the tokens that stand between a later request and the next one.
+fn gap(text: &str) -> usize {
+    if text.contains('\n') { 3 } else { 1 }
+}
+
+/// Returns requests, each of one line on a line of its own. A blank line keeps a quotation apart.
+fn joined(later: &[String]) -> String {
+    let mut out = String::new();
+    let mut before: Option<&String> = None;
+    for text in later {
+        if let Some(before) = before {
+            let is_apart = before.contains('\n') || text.contains('\n');
+            out.push_str(if is_apart { "\n\n" } else { "\n" });
+        }
+        out.push_str(text);
+        before = Some(text);
+    }
+    out
 }

@@ -11,12 +11,13 @@ fn requests_are_verbatim_and_numbered_below_the_first() {
     let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     let expected = "> Bake rye bread.\n>\n> ## Rules\n> - no | yeast\n\n\
-        Later requests, in order; where two differ, the later one counts:\n\n\
-        2. (message 2)\n> Dark rye, please.";
+        Later requests, each behind the number of its message, and answered if no note says otherwise; where two differ, the \
+        later one counts:\n\n\
+        2 (no answer): Dark rye, please.";
     assert_eq!(intent, expected);
     assert!(
         section(&summary, "Current Progress")
-            .ends_with("- **Current request:** number 2 of the session intent.")
+            .ends_with("- **Current request:** message 2 of the session intent.")
     );
     // If there is only one request, the summary has it only once.
     let once = write(&Talk::default().user("Bake.").content(), 8192).unwrap();
@@ -39,7 +40,7 @@ fn a_new_objective_joins_the_intent() {
     let intent: Vec<_> = intent.iter().map(|item| &*item.text).collect();
     assert_eq!(intent, expected);
     let summary = write(&talk.content(), 8192).unwrap();
-    assert!(summary.contains("4. (message 3)\n> New task: write the shopping list."));
+    assert!(summary.contains("3 (no answer): New task: write the shopping list."));
 }
 
 #[test]
@@ -65,12 +66,12 @@ fn a_request_says_what_was_done_for_it() {
     let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     for request in [
-        "2. (message 1; done: call 2, ok)\n> Push it.",
-        "3. (message 4; done: calls 5 to 9, 2 of 3 failed)\n> Thanks. And tag it.",
-        "4. (message 11; answered)\n> What is the tag?",
-        "5. (message 13; done: call 14, failed)\n> Deploy it.",
-        "6. (message 16; made: call 17, outcome unclear)\n> And the docs.",
-        "7. (message 19; so far: call 20, 1 of 1 without a result)\n> Try again.",
+        "1 (done: call 2, ok): Push it.",
+        "4 (done: calls 5 to 9, 2 of 3 failed): Thanks. And tag it.",
+        "11: What is the tag?",
+        "13 (done: call 14, failed): Deploy it.",
+        "16 (made: call 17, outcome unclear): And the docs.",
+        "19 (so far: call 20, 1 of 1 without a result): Try again.",
     ] {
         assert!(intent.contains(request), "{request} in {intent}");
     }
@@ -88,11 +89,11 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
     for number in 0..8 {
-        let whole = format!("> Box {number} goes to row {number}.");
+        let whole = format!("(no answer): Box {number} goes to row {number}.");
         assert!(intent.contains(&whole), "{whole} in {intent}");
     }
-    for (number, message, name) in [(2, 1, "one"), (11, 10, "two")] {
-        let heading = format!("{number}. (message {message}, cut)\n> Begin {name}. more words");
+    for (message, name) in [(1, "one"), (10, "two")] {
+        let heading = format!("{message} (cut; no answer):\n> Begin {name}. more words");
         assert!(intent.contains(&heading), "{heading} in {intent}");
         assert!(intent.contains(&format!("End {name}.")), "{intent}");
     }
@@ -111,8 +112,11 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
-    assert!(intent.contains("> Box 7 goes to row 7."), "{intent}");
-    assert!(!intent.contains("> Box 0 goes"), "{intent}");
+    assert!(
+        intent.contains("(no answer): Box 7 goes to row 7."),
+        "{intent}"
+    );
+    assert!(!intent.contains(": Box 0 goes"), "{intent}");
     assert!(
         intent.contains("Not whole: 1 cut (message 10), ")
             && intent.contains(" left out (messages 1 to "),
@@ -131,7 +135,7 @@ fn the_line_of_a_picture_is_whole_or_not_there() {
     }
     let summary = write(&talk.content(), 1_600).unwrap();
     let intent = section(&summary, "Session Intent");
-    assert!(intent.contains(", cut)\n> Box "), "{intent}");
+    assert!(intent.contains(" (cut; no answer):\n> Box "), "{intent}");
     let whole = intent.matches(line).count();
     for part in ["[image", "--message", "gives it"] {
         assert_eq!(intent.matches(part).count(), whole, "{part} in {intent}");
@@ -147,7 +151,7 @@ fn the_heading_of_a_request_names_its_speaker() {
     talk.0[1].name = Some("lead".to_owned());
     let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
-    let request = "2. (message 1 of lead; answered)\n> Only on the branch.";
+    let request = "1 (of lead): Only on the branch.";
     assert!(intent.ends_with(request), "{intent}");
 }
 

@@ -234,7 +234,7 @@ fn facts_that_later_calls_needed_come_first() {
         "{facts}"
     );
     let small = write(&content, 3600).unwrap();
-    assert!(section(&small, "Session Intent").contains("> My mail is ann_lee@example.com."));
+    assert!(section(&small, "Session Intent").contains(": My mail is ann_lee@example.com."));
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
     );
     let progress = section(&summary, "Current Progress");
     assert!(
-        progress.ends_with("- **Current request:** number 61 of the session intent."),
+        progress.ends_with("- **Current request:** message 120 of the session intent."),
         "{progress}"
     );
     // A section whose items do not fit must not look empty.
