@@ -28,6 +28,6 @@ book:
 bless:
     .ci/bless
 
-# Measure speed; `just bench codec` runs one bench
+# Measure speed; `just bench tokens` runs one bench
 bench *BENCH:
     cargo bench --manifest-path benches/Cargo.toml {{ if BENCH == "" { "" } else { "--bench " + BENCH } }}
