@@ -15,7 +15,7 @@ const LEAST: usize = 40;
 const SHORT: usize = 120;
 /// The most tokens of a first request that only names its message.
 pub(super) const REFERENCE: usize = 20;
-/// The tokens of the line that lists the requests that were cut or left out.
+/// The tokens of the line that counts the requests that were cut or left out.
 const NOTE: usize = 60;
 /// The tokens of the line that only says how many requests are missing.
 const TERSE: usize = 20;
@@ -195,18 +195,16 @@ impl<'b> Asking<'b> {
             self.first_cut(first, left(cap))
         };
         let mut texts = Vec::new();
-        let mut cut = Vec::new();
+        let mut cut = 0;
         for one in self.later.iter().skip(from) {
             if one.cost <= cap || is_whole(one) {
                 texts.push(one.whole.clone());
             } else {
-                cut.push(one.request.item.message);
+                cut += 1;
                 texts.push(self.cut(one.request, cap));
             }
         }
-        let gone: Vec<_> = self.later.iter().take(from).collect();
-        let gone: Vec<_> = gone.iter().map(|one| one.request.item.message).collect();
-        let note = self.note(&cut, &gone);
+        let note = self.note(cut, self.later.get(..from).unwrap_or_default());
         let asked = self.asked(vec![first.clone()], texts, note);
         if asked.cost <= limits.all || from < self.later.len() || self.later.is_empty() {
             return asked;
@@ -269,15 +267,21 @@ impl<'b> Asking<'b> {
         shortened(&cut, tokens.saturating_sub(3), self.counter)
     }
 
-    /// Returns a line that says which requests are cut or left out, and how to recover them.
-    fn note(&self, cut: &[usize], gone: &[usize]) -> Option<String> {
-        let parts = [(cut, "cut"), (gone, "left out")].into_iter();
-        let parts: Vec<_> = parts
-            .filter(|(messages, _)| !messages.is_empty())
-            .map(|(messages, what)| {
-                format!("{} {what} ({})", messages.len(), self.listed(messages))
-            })
-            .collect();
+    /// Returns a line that says how many requests are cut, which are left out, and how to recover them. The heading of a cut
+    /// request says that it is cut.
+    fn note(&self, cut: usize, gone: &[Later<'_>]) -> Option<String> {
+        let cut = (cut > 0).then(|| format!("{cut} cut"));
+        let ends = gone.first().zip(gone.last());
+        let gone = ends.map(|(first, last)| {
+            let (first, last) = (first.request.item.message, last.request.item.message);
+            let place = if first == last {
+                format!("message {first}")
+            } else {
+                format!("messages {first} to {last}")
+            };
+            format!("{} left out ({place})", gone.len())
+        });
+        let parts: Vec<_> = cut.into_iter().chain(gone).collect();
         (!parts.is_empty()).then(|| {
             format!(
                 "Not whole: {}. `## N` of {} has all of message N.",
@@ -285,33 +289,6 @@ impl<'b> Asking<'b> {
                 self.archive
             )
         })
-    }
-
-    /// Lists messages of requests; those of requests in a row are one range.
-    fn listed(&self, messages: &[usize]) -> String {
-        // The requests stand in the order of their messages.
-        let place = |message: usize| {
-            let all = &self.later;
-            all.binary_search_by_key(&message, |one| one.request.item.message)
-                .ok()
-        };
-        let mut ranges: Vec<(usize, usize)> = Vec::new();
-        for &message in messages {
-            match ranges.last_mut() {
-                Some((_, last)) if place(*last).map(|at| at + 1) == place(message) => {
-                    *last = message;
-                }
-                _ => ranges.push((message, message)),
-            }
-        }
-        let ranges = ranges.iter().map(|(first, last)| {
-            if first == last {
-                format!("message {first}")
-            } else {
-                format!("messages {first} to {last}")
-            }
-        });
-        ranges.collect::<Vec<_>>().join(", ")
     }
 }
 
