@@ -163,6 +163,7 @@ fn a_mark_can_be_removed() {
     let refused = folder.run(compress, &given);
     refused.code_is(1);
     refused.stderr_has("remove marks (`accp context mark --remove`)");
+    folder.run("context status", "").stdout_has("\nmarked: 2\n");
     folder
         .run("context mark 2 --remove", "")
         .code_is(0)
