@@ -141,6 +141,42 @@ fn the_search_that_a_summary_names_works_where_the_list_was_given() {
     );
 }
 
+/// A list whose marked messages have no room is refused, so a mark can be taken away.
+#[test]
+fn a_mark_can_be_removed() {
+    let mut messages = vec![
+        json!({ "role": "user", "content": "Order." }),
+        json!({ "role": "assistant", "content": "Of what?" }),
+        json!({ "role": "user", "content": "rye and oats ".repeat(200) }),
+    ];
+    let list = |messages: &[Json]| Json::from(messages.to_vec()).to_string();
+    let folder = Folder::with(&[("messages.json", &list(&messages))]);
+    let compress = "context compress --window 1600";
+    let given = list(&messages);
+    folder.run(compress, &given).code_is(0);
+    folder.run("context mark 2", "").code_is(0);
+    for number in 0..12 {
+        messages.push(json!({ "role": "assistant", "content": "Shelf by shelf. ".repeat(30) }));
+        messages.push(json!({ "role": "user", "content": format!("And shelf {number}?") }));
+    }
+    let given = list(&messages);
+    let refused = folder.run(compress, &given);
+    refused.code_is(1);
+    refused.stderr_has("remove marks (`accp context mark --remove`)");
+    folder.run("context status", "").stdout_has("\nmarked: 2\n");
+    folder
+        .run("context mark 2 --remove", "")
+        .code_is(0)
+        .stdout_has("message 2 has no mark");
+    // A second time changes nothing, and a message that is not there is refused.
+    folder.run("context mark 2 --remove", "").code_is(0);
+    folder.run("context mark 99 --remove", "").code_is(1);
+    folder
+        .run(compress, &given)
+        .code_is(0)
+        .stderr_has("TIER_3: ");
+}
+
 #[test]
 fn recover_as_a_quick_command_searches() {
     let folder = compressed();

@@ -106,6 +106,77 @@ fn what_tools_of_the_provider_have_said_is_found() {
     one.stdout_has("https://a.example/rye");
 }
 
+/// A summary names messages by their numbers, and their texts do not have these.
+#[test]
+fn a_message_is_found_by_its_number() {
+    let mut messages = Vec::new();
+    for number in 0..12 {
+        let wish = format!("Wish {number}: shelf {number} is for oats.");
+        messages.push(json!({ "role": "user", "content": wish }));
+        let text = format!("Shelf {number} is ready.{}", " It is dry.".repeat(60));
+        messages.push(json!({ "role": "assistant", "content": text }));
+    }
+    messages.push(json!({ "role": "user", "content": "Go on." }));
+    let folder = Folder::with(&[("messages.json", &Json::from(messages).to_string())]);
+    let run = folder.run("context compress --window 1500 messages.json", "");
+    run.code_is(0).stderr_has("TIER_3: ");
+    let recover = |arguments: Json| {
+        let arguments = arguments.to_string();
+        let run = folder.run(["context", "call", "context_recover", &arguments], "");
+        run.code_is(0);
+        run.stdout
+    };
+    let wish = "(user)\nWish 2: shelf 2 is for oats.";
+    for topic in ["message 4", "Message 4", "## 4", "## 4 \u{b7} user"] {
+        let found = recover(json!({ "topic": topic }));
+        assert!(
+            found.starts_with("1. cache/conversations/default_full.md:"),
+            "{found}"
+        );
+        assert!(
+            found.contains(wish) && !found.contains("2. cache"),
+            "{found}"
+        );
+    }
+    // No message has this exact text, so it names one.
+    let found = recover(json!({ "topic": "## 4", "exact": true }));
+    assert!(found.contains(wish), "{found}");
+    let found = recover(json!({ "topic": "message 4 of the shelf" }));
+    assert!(found.contains("2. cache"), "{found}");
+    folder.run("context recover message 4", "").stdout_has(wish);
+    // A number that no message has is a word.
+    let found = recover(json!({ "topic": "message 99" }));
+    assert!(found.starts_with("Nothing was found."), "{found}");
+    // A message that is longer than an answer is shown from its beginning.
+    let long: Vec<_> = (1..=2_000).map(|number| format!("rule{number} ")).collect();
+    let long = json!([
+        { "role": "user", "content": "Begin." },
+        { "role": "assistant", "content": "Yes." },
+        { "role": "user", "content": long.concat() },
+        { "role": "assistant", "content": "Yes." },
+        { "role": "user", "content": "Go on." },
+    ]);
+    let run = folder.run(
+        "context compress --session long --window 5000",
+        &long.to_string(),
+    );
+    run.code_is(0).stderr_has("TIER_3: ");
+    let arguments = json!({ "topic": "message 2", "limit": 2 }).to_string();
+    let run = folder.run(
+        [
+            "context",
+            "call",
+            "--session",
+            "long",
+            "context_recover",
+            &arguments,
+        ],
+        "",
+    );
+    run.code_is(0);
+    run.stdout_has("(user)\nrule1 rule2 ");
+}
+
 #[test]
 fn a_call_that_does_not_fit_is_refused_with_its_place() {
     let folder = folder();

@@ -65,6 +65,9 @@ impl Parsed {
         let mut chat = json!({ "role": role, "content": texts.join("\n") });
         if let Some(tool) = self.results.iter().find_map(|result| result.tool.as_ref()) {
             chat["name"] = tool.as_str().into();
+        } else if let Some(name) = self.name.as_ref().filter(|_| role == "user") {
+            // Several persons may speak in the place of the user.
+            chat["name"] = name.as_str().into();
         }
         let calls = self.calls.iter().map(|call| {
             let function = json!({ "name": call.tool, "arguments": call.arguments.to_string() });

@@ -88,6 +88,10 @@ impl fmt::Display for Status {
             "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
             self.session, self.used, self.messages, self.events, self.checkpoints
         )?;
+        if !self.marks.is_empty() {
+            let marks: Vec<_> = self.marks.iter().map(ToString::to_string).collect();
+            write!(f, "\nmarked: {}", marks.join(", "))?;
+        }
         if self.counted_with.is_empty() {
             return Ok(());
         }

@@ -107,7 +107,7 @@ impl From<NoRoom> for SummaryError {
         let or = if no_room.marked.is_empty() {
             ""
         } else {
-            ", or mark less"
+            ", or remove marks (`accp context mark --remove`)"
         };
         Self(format!(
             "{}: {no_room}; give a larger window{or}",

@@ -328,7 +328,7 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
         assert!(said.contains(&listed), "{said}");
     }
     assert!(
-        said.ends_with("give a larger window, or mark less"),
+        said.ends_with("give a larger window, or remove marks (`accp context mark --remove`)"),
         "{said}"
     );
     // The refused call changed nothing. A larger window has room for all marked messages.

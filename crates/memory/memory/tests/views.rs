@@ -102,6 +102,27 @@ fn the_newest_messages_that_left_stand_behind_what_the_rules_say() {
 }
 
 #[test]
+fn messages_that_left_name_their_speakers() {
+    let mut all = vec![json!({ "role": "user", "content": "Plan the bread of the week." })];
+    for turn in 0..40 {
+        let dough = format!("We bake loaf {turn}: {}", "a long dough. ".repeat(12));
+        all.push(json!({ "role": "assistant", "content": dough }));
+        let name = ["ann", "bob"][turn % 2];
+        all.push(json!({ "role": "user", "name": name, "content": format!("And day {turn}?") }));
+    }
+    let list = MessageList::read(&Json::from(all).to_string(), Some(Form::OpenAi)).unwrap();
+    let views = Views::new(Arc::new(Quarters));
+    let (by_views, _) = compressed(&list, 2_500, &views).unwrap();
+    let summary = summary(&by_views);
+    let (_, left) = summary.split_once(SECTIONS[7]).unwrap();
+    assert!(
+        left.contains("\nann: And day ") && left.contains("\nbob: And day "),
+        "{left}"
+    );
+    assert!(!left.contains("\nuser: "), "{left}");
+}
+
+#[test]
 fn without_room_the_rules_stand() {
     let list = talk(40);
     let views = Views::new(Arc::new(Quarters));

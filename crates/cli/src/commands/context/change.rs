@@ -89,10 +89,14 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
 /// Mark a message of the conversation as critical: no summary drops it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp context mark 3 --session trip")]
+  accp context mark 3 --session trip
+  accp context mark 3 --session trip --remove")]
 pub(crate) struct MarkArgs {
     #[command(flatten)]
     context: ContextArgs,
+    /// Take the mark away, so that summaries may drop the message
+    #[arg(long)]
+    remove: bool,
     /// The index of the message in the whole conversation, from 0
     #[arg(value_name = "INDEX")]
     message: usize,
@@ -101,12 +105,19 @@ pub(crate) struct MarkArgs {
 /// Runs `mark`.
 pub(crate) fn mark(args: &MarkArgs) -> Outcome {
     let mut context = args.context.open_existing()?;
-    context
-        .mark(args.message, args.context.now())
-        .map_err(failure)?;
-    args.context.format.print(
-        json!({ "marked": args.message }),
-        format_args!("message {} is critical", args.message),
-    )?;
+    let (message, now) = (args.message, args.context.now());
+    if args.remove {
+        context.unmark(message, now).map_err(failure)?;
+        args.context.format.print(
+            json!({ "unmarked": message }),
+            format_args!("message {message} has no mark"),
+        )?;
+    } else {
+        context.mark(message, now).map_err(failure)?;
+        args.context.format.print(
+            json!({ "marked": message }),
+            format_args!("message {message} is critical"),
+        )?;
+    }
     Ok(Verdict::Fine)
 }

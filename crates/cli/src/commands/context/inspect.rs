@@ -42,7 +42,8 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context recover flight number
-  accp context recover --exact HAT170 --limit 1")]
+  accp context recover --exact HAT170 --limit 1
+  accp context recover message 12")]
 pub(crate) struct RecoverArgs {
     #[command(flatten)]
     pub(super) context: ContextArgs,
@@ -65,7 +66,8 @@ pub(crate) struct RecoverArgs {
     /// Only what was written up to this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) to: Option<OffsetDateTime>,
-    /// The words to look for. Options may follow; after `--` every word is one to look for
+    /// The words to look for, or `message 12` for the message with this index. Options may follow; after `--` every word
+    /// is one to look for
     #[arg(value_name = "TOPIC", required = true)]
     pub(super) topic: Vec<String>,
 }

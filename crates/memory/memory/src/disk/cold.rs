@@ -76,6 +76,9 @@ pub(crate) struct StoredStep {
     /// The messages that the caller marked as critical in this step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<usize>,
+    /// The messages whose marks the caller removed in this step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unmarks: Vec<usize>,
     /// Signs of drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     drift: Vec<DriftEvent>,
@@ -85,6 +88,15 @@ pub(crate) struct StoredStep {
     /// How full the window was when the summary was written.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "use_of")]
     usage: Option<Usage>,
+}
+
+/// A change of the marks of a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mark {
+    /// This message is critical from now on.
+    Set(usize),
+    /// This message is not critical any more.
+    Removed(usize),
 }
 
 /// The message at one place of the list.
@@ -222,6 +234,9 @@ impl Cold {
             kept.session.checkpoints = step.checkpoints;
             kept.session.events.extend(step.events);
             kept.session.marks.extend(step.marks);
+            for message in &step.unmarks {
+                kept.session.marks.remove(message);
+            }
             kept.session.drift.extend(step.drift);
             kept.session.summed_up = step.summed_up.or(kept.session.summed_up);
             if step.usage.is_some() {
@@ -244,7 +259,7 @@ impl Cold {
         kept: Option<&StoredSession>,
         form: Form,
         plan: &ListPlan,
-        marks: Vec<usize>,
+        mark: Option<Mark>,
         at: String,
     ) -> Result<Vec<StoredFile>, ColdError> {
         let number = kept.map_or(0, |kept| kept.steps);
@@ -286,6 +301,11 @@ impl Cold {
             kind: *kind,
             covers: covers.clone(),
         };
+        let (marks, unmarks) = match mark {
+            None => (Vec::new(), Vec::new()),
+            Some(Mark::Set(message)) => (vec![message], Vec::new()),
+            Some(Mark::Removed(message)) => (Vec::new(), vec![message]),
+        };
         let step = StoredStep {
             form: form.name().to_owned(),
             at,
@@ -298,6 +318,7 @@ impl Cold {
             events: plan.events.clone(),
             files,
             marks,
+            unmarks,
             drift: plan.drift.clone(),
             summed_up: plan.summed_up,
             usage: plan.window.clone(),

@@ -8,7 +8,7 @@ use accp_store::files::{Files, Private, create_private_folder, private};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::cold::{Cold, StoredFile, StoredSession};
+use super::cold::{Cold, Mark, StoredFile, StoredSession};
 use super::error::{ContextError, failed};
 use super::named::named;
 use super::writer::{DiskLookup, Writer};
@@ -251,7 +251,7 @@ impl<F: Files> Context<F> {
                 return self.compress(list, options, hooks);
             }
         }
-        self.keep(list.form(), &plan, Vec::new(), options.now)?;
+        self.keep(list.form(), &plan, None, options.now)?;
         for event in &plan.events {
             hooks.after(event);
         }
@@ -272,17 +272,33 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When there is no such message, or cold state cannot be written.
     pub fn mark(&mut self, message: usize, now: OffsetDateTime) -> Result<(), ContextError> {
+        self.change_mark(Mark::Set(message), now)
+    }
+
+    /// Takes away the mark of a message, so that summaries may drop it. A message without a mark stays as it is.
+    ///
+    /// # Errors
+    /// When there is no such message, or cold state cannot be written.
+    pub fn unmark(&mut self, message: usize, now: OffsetDateTime) -> Result<(), ContextError> {
+        self.change_mark(Mark::Removed(message), now)
+    }
+
+    fn change_mark(&mut self, mark: Mark, now: OffsetDateTime) -> Result<(), ContextError> {
         self.settle()?;
         let session = self.begun()?;
         let of = session.originals.len();
+        let (message, is_set) = match mark {
+            Mark::Set(message) => (message, true),
+            Mark::Removed(message) => (message, false),
+        };
         if message >= of {
             return Err(ContextError::NoMessage { message, of });
         }
-        if session.marks.contains(&message) {
+        if session.marks.contains(&message) == is_set {
             return Ok(());
         }
         let (form, plan) = (session.form, ListPlan::unchanged(session));
-        self.keep(form, &plan, vec![message], now)
+        self.keep(form, &plan, Some(mark), now)
     }
 
     /// Takes a checkpoint of the current list, and returns the number of the checkpoint.
@@ -325,7 +341,7 @@ impl<F: Files> Context<F> {
         let session = self.begun()?;
         let plan = session.plan_on_demand(options, &self.lookup(), what)?;
         let form = session.form;
-        self.keep(form, &plan, Vec::new(), options.now)
+        self.keep(form, &plan, None, options.now)
     }
 
     /// Returns the session.
@@ -390,10 +406,10 @@ impl<F: Files> Context<F> {
         &mut self,
         form: Form,
         plan: &ListPlan,
-        marks: Vec<usize>,
+        mark: Option<Mark>,
         now: OffsetDateTime,
     ) -> Result<(), ContextError> {
-        if plan.is_empty() && marks.is_empty() {
+        if plan.is_empty() && mark.is_none() {
             return Ok(());
         }
         let missing = || ContextError::missing(&self.root, &self.id);
@@ -414,14 +430,22 @@ impl<F: Files> Context<F> {
             writer.begin(&self.id)?;
         }
         let cold = &mut held.cold;
-        let files = cold.keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
+        let files = cold.keep(self.kept.as_ref(), form, plan, mark, at)?;
         let kept = self.kept.get_or_insert_with(|| StoredSession {
             session: ListSession::new(self.id.clone(), form),
             steps: 0,
             files: Vec::new(),
         });
         kept.session.apply(plan);
-        kept.session.marks.extend(marks);
+        match mark {
+            Some(Mark::Set(message)) => {
+                kept.session.marks.insert(message);
+            }
+            Some(Mark::Removed(message)) => {
+                kept.session.marks.remove(&message);
+            }
+            None => {}
+        }
         let last = kept.steps;
         kept.steps += 1;
         kept.files.extend(files.iter().cloned());

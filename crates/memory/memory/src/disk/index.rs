@@ -9,6 +9,7 @@ mod fault;
 mod files;
 mod fill;
 mod hit;
+mod message;
 mod schema;
 mod words;
 
@@ -136,6 +137,24 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Hit>, IndexError> {
         self.healed(|conn, _| hit::hits(conn, exact::search(conn, text, filter, limit)?))
+    }
+
+    /// Finds the sections of the message that a topic names, such as `message 12` or `## 12`, and those in `archive` first.
+    /// Returns none if the topic does not name a message, or no archive has it.
+    pub(crate) fn message(
+        &mut self,
+        topic: &str,
+        archive: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Hit>, IndexError> {
+        let Some(number) = message::named(topic) else {
+            return Ok(Vec::new());
+        };
+        self.healed(|conn, _| {
+            let chosen = message::search(conn, number, archive, filter, limit)?;
+            hit::hits(conn, chosen)
+        })
     }
 
     /// Does some work. If the index turns out to be torn, makes it anew and does the work again.

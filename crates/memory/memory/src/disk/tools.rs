@@ -128,7 +128,7 @@ impl Tool {
             ),
             Self::Recover => (
                 json!({
-                    "topic": { "type": "string", "description": "What to look for: words, names, numbers, identifiers." },
+                    "topic": { "type": "string", "description": "What to look for: words, names, numbers, identifiers; or one message, such as `message 12`." },
                     "exact": { "type": "boolean", "description": "True to look for the text as it is, and not for its words. False by default." },
                     "limit": { "type": "integer", "minimum": 1, "maximum": SECTIONS, "description": "The most sections; 3 by default." },
                     "path": { "type": "string", "description": "Only in this file or folder." },
@@ -354,7 +354,7 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
 /// A search in what left the list of a session.
 #[derive(Debug, Clone)]
 pub struct Search<'s> {
-    /// The text to look for.
+    /// The text to look for. `message 12`, or `## 12`, is the message with this index, if an archive has it.
     pub topic: &'s str,
     /// Whether the exact text is looked for, and not its words.
     pub exact: bool,
@@ -387,11 +387,22 @@ impl Search<'_> {
             files: Some(own),
             ..self.filter.clone()
         };
-        let hits = if self.exact {
+        // A summary names messages by their numbers. The text of a message does not have its number.
+        let archive = session.archive();
+        let by_number =
+            |index: &mut Index| index.message(self.topic, &archive, &filter, self.limit);
+        let mut hits = if self.exact {
             index.exact(self.topic, &filter, self.limit)?
         } else {
-            index.search(self.topic, &filter, self.limit)?
+            by_number(&mut index)?
         };
+        if hits.is_empty() {
+            hits = if self.exact {
+                by_number(&mut index)?
+            } else {
+                index.search(self.topic, &filter, self.limit)?
+            };
+        }
         Ok((hits, skipped))
     }
 }

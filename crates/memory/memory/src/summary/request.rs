@@ -83,7 +83,9 @@ fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> Option<String>
         };
         return Some(format!("{verb}: {place}{end}"));
     }
-    let answers = |one: &&Parsed| one.role == Role::Assistant && !one.text.trim().is_empty();
+    // What a tool of the provider found is an answer, too.
+    let says = |one: &Parsed| !one.text.trim().is_empty() || !one.served.is_empty();
+    let answers = |one: &&Parsed| one.role == Role::Assistant && says(one);
     let is_answered = work.iter().any(|one| answers(&one));
     (!is_answered).then(|| "no answer".to_owned())
 }

@@ -65,3 +65,21 @@ fn the_structure_of_a_result_shows_a_failure() {
         assert!(intent.contains("2 (done: call 3, ok)"), "{intent}");
     }
 }
+
+#[test]
+fn what_a_tool_of_the_provider_found_is_an_answer() {
+    let form = Form::Anthropic;
+    let search = json!({ "role": "assistant", "content": [
+        { "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": { "query": "rye" } },
+        { "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [] },
+    ] });
+    let messages = vec![
+        user(form, "Look after my orders."),
+        assistant(form, "With pleasure."),
+        user(form, "What does rye cost?"),
+        search,
+        user(form, "Thanks, go on."),
+    ];
+    let intent = intent(form, messages);
+    assert!(intent.contains("\n2: What does rye cost?\n"), "{intent}");
+}

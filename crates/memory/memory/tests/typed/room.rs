@@ -70,7 +70,9 @@ proptest! {
         let mut last = None;
         for (message, text) in &typed {
             let place = shown.place(text);
-            let is_listed = listed.iter().any(|range| range.contains(message));
+            let heading = format!("{message} (cut");
+            let is_cut = shown.intent.lines().any(|line| line.starts_with(&heading));
+            let is_listed = is_cut || listed.iter().any(|range| range.contains(message));
             prop_assert!(place.is_some() != is_listed, "{message} {text:?} {}", shown.intent);
             if place.is_some() {
                 prop_assert!(place > last, "{text:?} has lost its place in {}", shown.intent);
@@ -86,7 +88,7 @@ proptest! {
         let (_, older) = typed.split_last().unwrap();
         let whole = older.iter().filter(|(_, text)| shown.place(text).is_some());
         let longest = whole.map(|(_, text)| text.len()).max().unwrap_or(0);
-        let is_cut = |text: &str| shown.intent.contains(", cut") && shown.place(text).is_none();
+        let is_cut = |text: &str| shown.intent.contains(" (cut") && shown.place(text).is_none();
         let cut = typed.iter().filter(|(_, text)| is_cut(text) && text.len() > 400);
         let cut: Vec<_> = cut.map(|(_, text)| text.len()).collect();
         if let Some(shortest) = cut.iter().min().filter(|_| !note.contains("left out")) {
@@ -119,6 +121,33 @@ fn a_list_keeps_its_newest_turns_up_to_half_of_the_window() {
             );
         }
     }
+}
+
+/// The heading of a cut request says that it is cut. A list of all of them would take the room of other requests.
+#[test]
+fn many_cut_requests_are_counted_in_one_short_line() {
+    let mut messages = vec![user(Form::OpenAi, "Sort the shelves.")];
+    for number in 0..120 {
+        messages.push(assistant(Form::OpenAi, "Done."));
+        messages.push(user(Form::OpenAi, &format!("Sort shelf {number}.")));
+        messages.push(assistant(Form::OpenAi, "Done."));
+        let long = format!("Label box {number}. {}", "rye and oats ".repeat(60));
+        messages.push(user(Form::OpenAi, &long));
+    }
+    messages.push(assistant(Form::OpenAi, "Done."));
+    messages.push(user(Form::OpenAi, "Go on."));
+    let (plan, shown) = planned(&list(&messages), &Window::of(8_000).unwrap());
+    assert!(plan.after <= 8_000 * 65 / 100, "{}", plan.after);
+    let note = shown.intent.lines().last().unwrap();
+    assert!(
+        note.starts_with("Not whole: ") && note.len() < 140,
+        "{note}"
+    );
+    let cut = shown.intent.matches(" (cut):\n> Label box ").count();
+    assert!(
+        cut > 20 && note.contains(&format!(" {cut} cut, ")),
+        "{note}"
+    );
 }
 
 /// The headings of many short requests take more room than their words.

@@ -55,7 +55,10 @@ impl Hit {
         // Of neighbouring parts with the same score, the middle one is taken. It has the match in its centre.
         let equal = starts.iter().skip_while(|(says, _)| Some(*says) != best);
         let equal: Vec<_> = equal.take_while(|(says, _)| Some(*says) == best).collect();
-        let start = equal.get(equal.len() / 2).map_or(0, |(_, at)| *at);
+        // If no part has anything of the query, the text is shown from its beginning.
+        let fits = best.is_some_and(|best| best > (false, 0));
+        let middle = equal.get(equal.len() / 2).filter(|_| fits);
+        let start = middle.map_or(0, |(_, at)| *at);
         let before = if start > 0 { LEFT_OUT } else { "" };
         let behind = if start + most < all { LEFT_OUT } else { "" };
         format!("{before}{}{behind}", part(start))

@@ -15,7 +15,7 @@ const LEAST: usize = 40;
 const SHORT: usize = 120;
 /// The most tokens of a first request that only names its message.
 pub(super) const REFERENCE: usize = 20;
-/// The tokens of the line that lists the requests that were cut or left out.
+/// The tokens of the line that counts the requests that were cut or left out.
 const NOTE: usize = 60;
 /// The tokens of the line that only says how many requests are missing.
 const TERSE: usize = 20;
@@ -71,9 +71,9 @@ impl<'b> Asking<'b> {
             let mut marked = content.marked.iter();
             let is_marked = marked.any(|one| one.message == request.item.message);
             let whole = if is_marked {
-                heading(request, None, " stands under Critical Facts.")
+                heading(request, Some("stands under Critical Facts"))
             } else {
-                heading(request, None, &said(&request.item.text))
+                format!("{}:{}", heading(request, None), said(&request.item.text))
             };
             Later {
                 request,
@@ -85,7 +85,7 @@ impl<'b> Asking<'b> {
         let first = content.requests.first();
         Self {
             later: later.collect(),
-            first: first.map_or(0, |first| counter.count(&quoted(&first.item.text)) + 3),
+            first: first.map_or(0, |first| counter.count(&opening(first)) + 3),
             content,
             archive,
             counter,
@@ -136,7 +136,7 @@ impl<'b> Asking<'b> {
         };
         if self.whole() <= limits.all {
             let later = self.later.iter().map(|one| one.whole.clone());
-            return self.asked(vec![quoted(&first.item.text)], later.collect(), None);
+            return self.asked(vec![opening(first)], later.collect(), None);
         }
         let note = if self.later.is_empty() { 0 } else { NOTE };
         let all = limits.all.saturating_sub(self.intro() + note);
@@ -190,28 +190,27 @@ impl<'b> Asking<'b> {
             largest(self.first.min(limits.first.max(LEAST)), SHORT)
         };
         let first = if stands || self.first <= left(cap) {
-            quoted(&first.item.text)
+            opening(first)
         } else {
-            self.first_cut(&first.item, left(cap))
+            self.first_cut(first, left(cap))
         };
         let mut texts = Vec::new();
-        let mut cut = Vec::new();
+        let mut cut = 0;
         for one in self.later.iter().skip(from) {
             if one.cost <= cap || is_whole(one) {
                 texts.push(one.whole.clone());
             } else {
-                cut.push(one.request.item.message);
+                cut += 1;
                 texts.push(self.cut(one.request, cap));
             }
         }
-        let gone: Vec<_> = self.later.iter().take(from).collect();
-        let gone: Vec<_> = gone.iter().map(|one| one.request.item.message).collect();
-        let note = self.note(&cut, &gone);
+        let note = self.note(cut, self.later.get(..from).unwrap_or_default());
         let asked = self.asked(vec![first.clone()], texts, note);
         if asked.cost <= limits.all || from < self.later.len() || self.later.is_empty() {
             return asked;
         }
-        let terse = format!("VERIFICATION_NEEDED: {from} more requests; see the archive.");
+        let requests = if from == 1 { "request" } else { "requests" };
+        let terse = format!("VERIFICATION_NEEDED: {from} more {requests}; see the archive.");
         self.asked(vec![first], Vec::new(), Some(terse))
     }
 
@@ -237,7 +236,8 @@ impl<'b> Asking<'b> {
     }
 
     /// Returns the first request in at most `tokens` tokens.
-    fn first_cut(&self, item: &Item, tokens: usize) -> String {
+    fn first_cut(&self, first: &Request, tokens: usize) -> String {
+        let item = &first.item;
         if tokens < LEAST {
             return format!(
                 "VERIFICATION_NEEDED: message {} of {}",
@@ -245,8 +245,10 @@ impl<'b> Asking<'b> {
             );
         }
         let before = format!(
-            "VERIFICATION_NEEDED: shortened; the whole is message {} of {}\n\n",
-            item.message, self.archive
+            "{}VERIFICATION_NEEDED: shortened; the whole is message {} of {}\n\n",
+            speaker(first),
+            item.message,
+            self.archive
         );
         let cut = Cut {
             text: &item.text,
@@ -257,7 +259,7 @@ impl<'b> Asking<'b> {
 
     /// Returns a later request in at most `tokens` tokens.
     fn cut(&self, request: &Request, tokens: usize) -> String {
-        let before = heading(request, Some("cut"), "\n");
+        let before = format!("{}:\n", heading(request, Some("cut")));
         let cut = Cut {
             text: &request.item.text,
             before: &before,
@@ -265,15 +267,21 @@ impl<'b> Asking<'b> {
         shortened(&cut, tokens.saturating_sub(3), self.counter)
     }
 
-    /// Returns a line that says which requests are cut or left out, and how to recover them.
-    fn note(&self, cut: &[usize], gone: &[usize]) -> Option<String> {
-        let parts = [(cut, "cut"), (gone, "left out")].into_iter();
-        let parts: Vec<_> = parts
-            .filter(|(messages, _)| !messages.is_empty())
-            .map(|(messages, what)| {
-                format!("{} {what} ({})", messages.len(), self.listed(messages))
-            })
-            .collect();
+    /// Returns a line that says how many requests are cut, which are left out, and how to recover them. The heading of a cut
+    /// request says that it is cut.
+    fn note(&self, cut: usize, gone: &[Later<'_>]) -> Option<String> {
+        let cut = (cut > 0).then(|| format!("{cut} cut"));
+        let ends = gone.first().zip(gone.last());
+        let gone = ends.map(|(first, last)| {
+            let (first, last) = (first.request.item.message, last.request.item.message);
+            let place = if first == last {
+                format!("message {first}")
+            } else {
+                format!("messages {first} to {last}")
+            };
+            format!("{} left out ({place})", gone.len())
+        });
+        let parts: Vec<_> = cut.into_iter().chain(gone).collect();
         (!parts.is_empty()).then(|| {
             format!(
                 "Not whole: {}. `## N` of {} has all of message N.",
@@ -282,52 +290,47 @@ impl<'b> Asking<'b> {
             )
         })
     }
-
-    /// Lists messages of requests; those of requests in a row are one range.
-    fn listed(&self, messages: &[usize]) -> String {
-        // The requests stand in the order of their messages.
-        let place = |message: usize| {
-            let all = &self.later;
-            all.binary_search_by_key(&message, |one| one.request.item.message)
-                .ok()
-        };
-        let mut ranges: Vec<(usize, usize)> = Vec::new();
-        for &message in messages {
-            match ranges.last_mut() {
-                Some((_, last)) if place(*last).map(|at| at + 1) == place(message) => {
-                    *last = message;
-                }
-                _ => ranges.push((message, message)),
-            }
-        }
-        let ranges = ranges.iter().map(|(first, last)| {
-            if first == last {
-                format!("message {first}")
-            } else {
-                format!("messages {first} to {last}")
-            }
-        });
-        ranges.collect::<Vec<_>>().join(", ")
-    }
 }
 
-/// Returns a later request with a heading: the number of its message, and in brackets its speaker if that has a name, how it
+/// Returns the heading of a later request: the number of its message, and in brackets its speaker if that has a name, how it
 /// is shown, and what was done for it.
-fn heading(request: &Request, how: Option<&str>, text: &str) -> String {
+fn heading(request: &Request, how: Option<&str>) -> String {
     let Request {
         item,
         speaker,
         done,
     } = request;
-    let speaker = speaker.as_ref().map(|name| format!("of {name}"));
+    let speaker = speaker.as_deref().map(of);
     let notes = [speaker.as_deref(), how, done.as_deref()];
     let notes: Vec<_> = notes.into_iter().flatten().collect();
-    let notes = if notes.is_empty() {
-        String::new()
+    if notes.is_empty() {
+        item.message.to_string()
     } else {
-        format!(" ({})", notes.join("; "))
-    };
-    format!("{}{notes}:{text}", item.message)
+        format!("{} ({})", item.message, notes.join("; "))
+    }
+}
+
+/// Returns the first request, whole.
+fn opening(first: &Request) -> String {
+    format!("{}{}", speaker(first), quoted(&first.item.text))
+}
+
+/// Returns the line above the first request that names its speaker; nothing if the speaker has no name.
+fn speaker(first: &Request) -> String {
+    let name = first.speaker.as_deref();
+    name.map_or(String::new(), |name| {
+        format!("{} ({}):\n", first.item.message, of(name))
+    })
+}
+
+/// Returns the note that names a speaker. A name that could end the note, or begin a line, stands in quotation marks.
+fn of(name: &str) -> String {
+    let is_odd = |c: char| c.is_control() || "()[]:;\"\u{2028}\u{2029}".contains(c);
+    if name.contains(is_odd) {
+        format!("of {name:?}")
+    } else {
+        format!("of {name}")
+    }
 }
 
 /// Returns the words of a request as they stand behind its heading: one line as it is, several as a quotation.

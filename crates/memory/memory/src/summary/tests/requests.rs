@@ -97,8 +97,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
         assert!(intent.contains(&heading), "{heading} in {intent}");
         assert!(intent.contains(&format!("End {name}.")), "{intent}");
     }
-    let note = "Not whole: 2 cut (message 1, message 10). `## N` of cache/conversations/s1_full.md has all of \
-        message N.";
+    let note = "Not whole: 2 cut. `## N` of cache/conversations/s1_full.md has all of message N.";
     assert!(intent.ends_with(note), "{intent}");
     // With less room, the oldest later requests are left out.
     let room = Room {
@@ -118,8 +117,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     );
     assert!(!intent.contains(": Box 0 goes"), "{intent}");
     assert!(
-        intent.contains("Not whole: 1 cut (message 10), ")
-            && intent.contains(" left out (messages 1 to "),
+        intent.contains("Not whole: 1 cut, ") && intent.contains(" left out (messages 1 to "),
         "{intent}"
     );
 }
@@ -153,6 +151,40 @@ fn the_heading_of_a_request_names_its_speaker() {
     let intent = section(&summary, "Session Intent");
     let request = "1 (of lead): Only on the branch.";
     assert!(intent.ends_with(request), "{intent}");
+    // Where the first request has a speaker too, a line above it says so: it may be another one.
+    talk.0[0].name = Some("ann".to_owned());
+    let summary = write(&talk.content(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    let first = "0 (of ann):\n> Mend the build.\n\nLater requests";
+    assert!(intent.starts_with(first), "{intent}");
+    let long = "Mend the build of the mill, and of the shop. ".repeat(60);
+    talk.0[0].text = long.trim().to_owned();
+    let summary = write(&talk.content(), 1200).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(
+        intent.starts_with("0 (of ann):\nVERIFICATION_NEEDED: shortened; "),
+        "{intent}"
+    );
+}
+
+#[test]
+fn a_name_is_not_taken_for_another_part_of_a_heading() {
+    for (name, shown) in [
+        ("Ann Lee", "Ann Lee"),
+        ("ann):", "\"ann):\""),
+        ("ann; no answer", "\"ann; no answer\""),
+        ("ann\n2 (of bob", "\"ann\\n2 (of bob\""),
+    ] {
+        let mut talk = Talk::default()
+            .user("Mend the build.")
+            .user("Only on the branch.")
+            .assistant("Done.");
+        talk.0[1].name = Some(name.to_owned());
+        let summary = write(&talk.content(), 8192).unwrap();
+        let intent = section(&summary, "Session Intent");
+        let request = format!("\n1 (of {shown}): Only on the branch.");
+        assert!(intent.ends_with(&request), "{intent}");
+    }
 }
 
 #[test]

@@ -281,6 +281,10 @@ fn what_is_marked_is_there_or_named() {
         "- Marked as critical (message 1):\n  > The door code is 4711.\n  > Ring twice."
     ));
     assert!(facts.contains("  > {\"order_id\":\"B9\"}"));
+    // The line of the request says where its words stand, and cannot be taken for them.
+    let intent = section(&summary, "Session Intent");
+    let line = "\n1 (stands under Critical Facts; no answer)\n2 (";
+    assert!(intent.contains(line), "{intent}");
     let long = Talk::default()
         .user("Order.")
         .user(&"word ".repeat(500))
