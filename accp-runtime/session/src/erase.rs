@@ -43,6 +43,8 @@ pub struct Erased {
     pub entries: Vec<Entry>,
     /// The keys of values, without their tier.
     pub keys: BTreeSet<String>,
+    /// The frames that the fold of the side has and its log lacks, each without its metadata.
+    folded: BTreeMap<u64, String>,
     /// The checkpoints whose facts may stem from these entries.
     checkpoints: BTreeSet<u64>,
     /// The last checkpoint whose entry is in the log. Later checkpoints, if any, are known only from a fold.
@@ -56,6 +58,11 @@ pub struct Erased {
 const IN_A_GAP: usize = 4096;
 
 impl Erased {
+    /// Returns whether the side has nothing of the selection.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.keys.is_empty() && self.folded.is_empty()
+    }
+
     /// Adds the checkpoints between the last one that was read and `next`. A log that begins again at a fold lacks
     /// the entries of these checkpoints, and they may state facts of frames that were hot before the gap.
     fn pass(&mut self, next: u64) {
@@ -122,12 +129,28 @@ impl Erasing {
     ///
     /// `key` is the key under which the store has the frame, such as `p57`. Other keys are passed over.
     pub fn fetched(&mut self, key: &str, text: &str) {
-        let Some(position) = place_in(key) else {
-            return;
-        };
+        if place_in(key).is_some_and(|position| self.chooses(position, text)) {
+            self.fetched.insert(key.to_owned());
+        }
+    }
+
+    /// Takes a frame that was hot when the fold of the side was made, because its log does not have the frame: the log of a
+    /// member that comes late begins at a fold ([`Snapshot::hot`]). Call this before the entries behind the fold are read.
+    pub fn folded(&mut self, position: u64, text: &str) {
+        if self.chooses(position, text) {
+            if let Ok(frame) = Scanned::of_entry(text) {
+                self.heads.insert(Hash::of(frame.head().as_bytes()));
+            }
+            self.hot.insert(position);
+            self.found.folded.insert(position, text.to_owned());
+        }
+    }
+
+    /// Returns whether the selection chooses a frame that the log does not have.
+    fn chooses(&self, position: u64, text: &str) -> bool {
         let mut ranges = self.selection.positions.iter();
         let is_named = ranges.any(|range| range.contains(&position));
-        let is_chosen = match Scanned::of_entry(text) {
+        match Scanned::of_entry(text) {
             Ok(frame) if Control::is(&frame) => false,
             Ok(frame) => {
                 let mut agents = self.selection.agents.iter();
@@ -136,9 +159,6 @@ impl Erasing {
                     || self.heads.contains(&Hash::of(frame.head().as_bytes()))
             }
             Err(_) => is_named,
-        };
-        if is_chosen {
-            self.fetched.insert(key.to_owned());
         }
     }
 
@@ -324,11 +344,19 @@ fn forget(side: &mut Side, erased: &Erased) {
     let state = &mut side.state;
     for entry in &erased.entries {
         state.hot.erase(entry.position);
-        if entry.kind == EntryKind::Frame
-            && let Ok(update) = StateUpdate::decode(&entry.text)
-        {
-            state.shared.erase(&update);
-        }
+    }
+    for position in erased.folded.keys() {
+        state.hot.erase(*position);
+    }
+    let frames = erased
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Frame);
+    let frames = frames
+        .map(|entry| &*entry.text)
+        .chain(erased.folded.values().map(String::as_str));
+    for update in frames.filter_map(|text| StateUpdate::decode(text).ok()) {
+        state.shared.erase(&update);
     }
     let mut behind = Erased {
         last: erased.last.filter(|_| erased.are_hot),

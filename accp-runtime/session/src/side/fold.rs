@@ -182,6 +182,22 @@ impl Side {
     }
 }
 
+impl Snapshot {
+    /// Returns the frames that were hot when the snapshot was made, each with its position and without its metadata.
+    ///
+    /// # Errors
+    /// When the text is not that of a snapshot.
+    pub fn hot(&self) -> Result<Vec<(u64, String)>, RestoreError> {
+        let bad = |error: serde_json::Error| RestoreError::new(self.position, &error);
+        let fold: Fold<State, serde_json::Value> = serde_json::from_str(&self.text).map_err(bad)?;
+        let hot = fold.state.hot();
+        let texts = hot
+            .positions()
+            .filter_map(|at| Some((at, hot.frame(at)?.to_owned())));
+        Ok(texts.collect())
+    }
+}
+
 /// The reason why a session could not be restored: its store gave back data that differs from what it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreError {

@@ -216,9 +216,16 @@ impl ErasurePlan {
             }
             let keys = store.cold_keys(side)?;
             let mut erasing = Erasing::new(selection);
+            let (at, folded) = fold.folded(store)?;
+            let mut folded = Some(folded);
             for entry in Log::new(&mut *store, side, 1) {
-                erasing.read(&entry?);
+                let entry = entry?;
+                if entry.position > at {
+                    take(&mut erasing, &mut folded);
+                }
+                erasing.read(&entry);
             }
+            take(&mut erasing, &mut folded);
             for key in &keys {
                 unknown.remove(key);
                 if let Some(text) = fetched(store, side, key)? {
@@ -254,6 +261,13 @@ impl ErasurePlan {
     pub fn carry_out<S: Store + ?Sized>(&self, store: &mut S) -> Result<Freed, StoreError> {
         let group = self.sides.iter().map(|part| (&part.side, &part.erasure));
         store.erase(&group.collect::<Vec<_>>())
+    }
+}
+
+/// Gives the frames of a fold to an erasure, once.
+fn take(erasing: &mut Erasing, folded: &mut Option<Vec<(u64, String)>>) {
+    for (position, text) in folded.take().into_iter().flatten() {
+        erasing.folded(position, &text);
     }
 }
 
@@ -314,6 +328,24 @@ impl<'f> Fold<'f> {
         Ok(session.state().clone())
     }
 
+    /// Returns the position of the snapshot, and the frames that were hot there and that the log lacks.
+    fn folded<S: Store + ?Sized>(
+        &self,
+        store: &mut S,
+    ) -> Result<(u64, Vec<(u64, String)>), EraseError> {
+        let Some(snapshot) = &self.stored.snapshot else {
+            return Ok((0, Vec::new()));
+        };
+        let mut lacking = Vec::new();
+        for (position, text) in snapshot.hot().map_err(self.restore_error())? {
+            let entry = store.entry(self.side, position)?;
+            if entry.is_none_or(|entry| entry.text.is_empty()) {
+                lacking.push((position, text));
+            }
+        }
+        Ok((snapshot.position, lacking))
+    }
+
     /// Checks that no outbox and no handler still needs the data.
     fn check(&self, erased: &Erased, wanted: &ErasureRequest) -> Result<(), EraseError> {
         let outbox = &self.stored.outbox;
@@ -335,7 +367,7 @@ impl<'f> Fold<'f> {
         erased: Erased,
         wanted: &ErasureRequest,
     ) -> Result<Option<SideErasurePlan>, EraseError> {
-        if erased.entries.is_empty() && erased.keys.is_empty() {
+        if erased.is_empty() {
             return Ok(None);
         }
         let (options, rules) = (self.options.clone(), self.rules.clone());

@@ -270,6 +270,39 @@ fn a_member_that_is_behind_gets_the_fold_in_the_place_of_what_was_erased() {
     assert!(!dump(&store).contains(SECRET));
 }
 
+/// The log of a member that comes late begins at a fold, and the fold has frames that the log lacks.
+#[test]
+fn a_member_that_came_late_keeps_nothing_of_a_frame_in_its_fold() {
+    let by_position = |at: u64| ErasureRequest {
+        positions: vec![at..=at],
+        ..ErasureRequest::default()
+    };
+    let by_agent = |_| from("ann");
+    let wanted: [&dyn Fn(u64) -> ErasureRequest; 2] = [&by_position, &by_agent];
+    for wanted in wanted {
+        let (mut room, store, _) = open();
+        let secret = message("ann", "req", "plan").with("goal", SECRET);
+        say(&mut room, 0, &secret);
+        let at = room.host.session().position();
+        room.enter(Arc::clone(&store), options("eve")).unwrap();
+        settle(&mut room);
+        let eve = SideId::new("s", "eve");
+        let fold = store.lock().unwrap().load(&eve).unwrap().unwrap().snapshot;
+        assert!(fold.unwrap().text.contains(SECRET));
+        let plan = plan(&store, &wanted(at)).unwrap();
+        assert!(plan.sides().iter().any(|part| part.side == eve));
+        carry_out(&mut room, &store, &plan);
+        assert!(!dump(&store).contains(SECRET), "{}", dump(&store));
+        settle(&mut room);
+        say(
+            &mut room,
+            1,
+            &message("bob", "req", "plan").with("goal", "tea"),
+        );
+        assert!(!dump(&store).contains(SECRET), "{}", dump(&store));
+    }
+}
+
 #[test]
 fn values_go_with_the_frames_that_they_were_put_for() {
     let (mut room, store, _) = open();
