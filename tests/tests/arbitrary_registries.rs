@@ -3,11 +3,6 @@
 //! one judge refuses a text, all refuse it with the same code.
 //!
 //! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test all arbitrary_registries`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
 
 mod faults;
 mod host;

@@ -1,5 +1,4 @@
 //! The codec with the standard registry, as the tests of conformance use it.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_runtime::{DecodeError, DynamicFrame, EncodeError, EncodeOptions, ErrorCode, Registry};
 use accp_tests::judges::agree;

@@ -1,12 +1,6 @@
 //! The grammars that a registry gives for constrained decoding. A decoder accepts every text of a
 //! grammar, and the grammar accepts every text that an encoder writes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
-
 mod formats;
 mod gbnf;
 mod json_form;

@@ -1,11 +1,5 @@
 //! Tool definitions that a registry gives for a model, and the calls that come back.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
-
 use accp_registry::export::{Export, Options, ToolForm};
 use accp_registry::{Registry, Tool, Type};
 use accp_runtime::{

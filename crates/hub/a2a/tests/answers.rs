@@ -1,6 +1,4 @@
 //! What clients of A2A get: lists, cards, and errors on which they can act.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use crate::support;
 

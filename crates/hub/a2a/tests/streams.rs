@@ -1,6 +1,4 @@
 //! Streams, both ways, and tasks after a restart (draft section 11.4).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use a2a::{StreamResponse, TaskState};
 use accp_client::{Cx, Error};

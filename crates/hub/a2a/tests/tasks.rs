@@ -1,6 +1,4 @@
 //! Tasks of clients of A2A in a session (draft section 11.4).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use crate::support;
 

@@ -1,7 +1,5 @@
 //! A hub, as clients of HTTP and WebSocket meet it.
 
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
-
 use std::sync::Arc;
 
 use crate::common::{TestHub, frame};

@@ -1,5 +1,4 @@
 //! Several hubs on one store.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::time::Duration;
 

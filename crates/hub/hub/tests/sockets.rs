@@ -1,5 +1,4 @@
 //! Agents over WebSocket.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::time::Duration;
 

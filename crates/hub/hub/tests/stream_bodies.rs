@@ -1,7 +1,5 @@
 //! Answers in pieces for clients that wait for them (draft section 10.4).
 
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

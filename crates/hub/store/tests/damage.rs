@@ -1,7 +1,5 @@
 //! Damaged files: the checks find the damage, or the file reads as before. Nothing panics.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::path::{Path, PathBuf};

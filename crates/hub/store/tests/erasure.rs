@@ -1,7 +1,5 @@
 //! Erased data is gone: from every file of the store, from searches, and for every other process.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fs;

@@ -1,7 +1,5 @@
 //! Errors name the place and the cure. Their kind tells which remedy helps.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Tests of the format of files: this version reads its own format and all formats from the second on, and
 //! refuses the first. The format is as `docs/format.md` says.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::ops::RangeInclusive;

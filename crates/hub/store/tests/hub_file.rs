@@ -1,7 +1,5 @@
 //! Only one hub can take a file. The errors of other hubs name that hub.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fs;

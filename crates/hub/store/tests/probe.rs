@@ -1,7 +1,5 @@
 //! A probe tells whether a store can keep data, and does not change the store.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common::{self, Disk};
 
 use std::fs;

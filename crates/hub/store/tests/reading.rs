@@ -1,8 +1,6 @@
 //! Tests reads of a damaged file that was not checked as a whole before. Each read gives what was written, or an
 //! error with the place and the cure.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fmt::Debug;

@@ -1,7 +1,5 @@
 //! A host starts from its snapshot and the entries after it. Older rows stay unread, and `verify` reads them.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 
 use accp_session::{Batch, Snapshot, Stored};

@@ -1,7 +1,6 @@
 //! A search finds the same frames in all stores, in the same order, whatever happens to the log
 //! meanwhile.
 #![cfg(feature = "sqlite")]
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Several connections to one file at the same time.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use accp_session::Batch;

@@ -1,7 +1,5 @@
 //! A hub in this process, with a router on loopback, and a client that calls it.
 #![allow(unreachable_pub, reason = "helpers of tests")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 pub mod agents;
 

@@ -1,7 +1,5 @@
 //! Batches and files for tests.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
