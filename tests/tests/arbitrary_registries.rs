@@ -22,6 +22,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{TestRng, TestRunner};
 
+use crate::codec::inline;
 use faults::{Fault, Faulty, faulty};
 use host::Host;
 use registries::{Described, registry};
@@ -111,13 +112,6 @@ struct Counts {
     raw_accepted: u64,
     raw_refused: u64,
     faults: BTreeMap<Fault, u64>,
-}
-
-fn inline() -> EncodeOptions<'static> {
-    EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    }
 }
 
 /// Gives the verdict of `accp check`.
