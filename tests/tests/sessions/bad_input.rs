@@ -374,9 +374,7 @@ fn of_values_is_thrown_away() {
         room.say(0, &Outbound::message(&plan("dev", 1)));
         assert_eq!(room.host.frames().len(), 2);
         room.host.restart_as(options("hub"));
-        for _ in 0..8 {
-            room.pass(Duration::from_secs(32));
-        }
+        room.pass_often(8, Duration::from_secs(32));
         assert_eq!(room.host.cold_text("k101_1"), Some("x".repeat(60)));
         room.check_replicas();
     }
@@ -398,9 +396,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
         }]
     });
     room.enter(options("qa"));
-    for _ in 0..8 {
-        room.pass(Duration::from_secs(32));
-    }
+    room.pass_often(8, Duration::from_secs(32));
     let tampered =
         |event: &Event| matches!(event, Event::Tampered(key) if key.starts_with("snap_"));
     assert!(room.members[1].events.iter().any(tampered));

@@ -421,16 +421,12 @@ fn reg_04_accepts_schemas_that_come_late() {
         Vec::from_iter((!is_schemas(passed)).then(|| passed.text.clone()))
     });
     room.enter(options("dev"));
-    for _ in 0..20 {
-        room.pass(Duration::from_secs(60));
-    }
+    room.pass_often(20, Duration::from_secs(60));
     let events = &room.members[0].events;
     let is_given_up = |event: &Event| matches!(event, Event::Unavailable(_));
     assert!(!events.iter().any(is_given_up), "{events:?}");
     room.heal();
-    for _ in 0..3 {
-        room.pass(Duration::from_secs(60));
-    }
+    room.pass_often(3, Duration::from_secs(60));
     let registry = &room.members[0].session().options().registry;
     assert!(registry.schema("FD").is_some());
 }

@@ -170,9 +170,7 @@ proptest! {
             message = message.with(format!("list_{n}"), numbers(*length));
         }
         room.say(0, &Outbound::message(&message).in_chain("c1"));
-        for _ in 0..30 {
-            room.pass(Duration::from_secs(32));
-        }
+        room.pass_often(30, Duration::from_secs(32));
         room.check_replicas();
         let frames = room.host.frames();
         prop_assert_eq!(frames.len(), 1);

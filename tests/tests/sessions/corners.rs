@@ -35,9 +35,7 @@ fn a_chain_that_has_not_begun_is_cancelled_by_another() {
 fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     let mut room = Room::pair();
     room.say(0, &Outbound::message(message).in_chain("c"));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
@@ -57,9 +55,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
             .session_mut()
             .send(&Outbound::message(&message), NOW);
         room.settle();
-        for _ in 0..10 {
-            room.pass(LONG);
-        }
+        room.pass_often(10, LONG);
         assert!(sent.is_err(), "{intent}:{operation}");
         assert_eq!(
             room.members[0].session().outbox_len(),
@@ -93,9 +89,7 @@ fn bytes_are_asked_for_again() {
         &Outbound::message(&plan("dev", 1).with("goal", "x".repeat(60))),
     );
     room.heal();
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert!(room.host.cold_text("k101_1").is_some());
     room.check_replicas();
 }
@@ -160,9 +154,7 @@ fn an_answer_about_earlier_schemas_comes_late() {
         room.host.register(schema, NOW).unwrap();
         room.settle();
     }
-    for _ in 0..5 {
-        room.pass(LONG);
-    }
+    room.pass_often(5, LONG);
     let [host, dev] = [&room.host, &room.members[0]].map(|side| side.session().options());
     assert_eq!(dev.registry.hash(), host.registry.hash());
 }
@@ -274,9 +266,7 @@ fn a_strict_host_refuses_a_registry_that_breaks() {
     room.enter(options("qa"));
     let more = [("size", Type::Integer), ("note", Type::Text)];
     room.enter(with_fields("ops", &more));
-    for _ in 0..3 {
-        room.pass(LONG);
-    }
+    room.pass_often(3, LONG);
     let has_joined = |event: &Event| matches!(event, Event::Joined(_));
     let joined = room
         .members
@@ -308,9 +298,7 @@ fn a_host_with_narrower_limits() {
     let large = plan("dev", 1).with("goal", vec![accp_runtime::Value::from("x".repeat(40)); 100]);
     room.say(0, &Outbound::message(&large));
     room.say(0, &Outbound::message(&plan("dev", 2)));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert_eq!(room.members[0].session().outbox_len(), 0);
     assert_eq!(room.host.frames().len(), 1);
     let is_refusal = |event: &&Event| matches!(event, Event::Refused(..));
@@ -410,9 +398,7 @@ fn a_host_that_was_told_that_a_member_is_gone() {
     room.host.disconnected(sides::member(101));
     room.host_says(&Outbound::message(&plan("hub", 1)));
     room.say(0, &Outbound::message(&plan("dev", 2)));
-    for _ in 0..3 {
-        room.pass(LONG);
-    }
+    room.pass_often(3, LONG);
     room.check_replicas();
 }
 

@@ -82,9 +82,7 @@ fn a_fold_of_a_log_that_began_later() {
     for n in 0..3 {
         room.host_says(&Outbound::message(&plan("hub", n)));
     }
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
     room.check_replicas();
 }

@@ -75,9 +75,7 @@ fn values_stand_in_the_frame() {
     );
     assert!(late[1].starts_with("@dev>req:plan{n:1}"), "{late:?}");
     draft.room.heal();
-    for _ in 0..4 {
-        draft.room.pass(LONG);
-    }
+    draft.room.pass_often(4, LONG);
     draft.heard();
 
     // The member sends a frame with a value that expires before the peer is back.
