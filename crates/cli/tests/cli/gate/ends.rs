@@ -112,8 +112,7 @@ fn a_call_of_mcp_whose_right_ends_is_answered_with_the_reason() {
 /// No agent answers these requests. When the hub ends, it sends each client an answer.
 #[test]
 fn requests_that_wait_are_answered_when_their_hub_ends() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
@@ -166,8 +165,7 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
 /// Another client opens the agent that has asked. The question stands, so a model must not ask it again.
 #[test]
 fn a_question_whose_agent_ends_stands() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
@@ -256,8 +254,7 @@ fn a_body_that_stops_is_refused_with_the_time_that_is_over() {
 
 #[test]
 fn an_answer_in_pieces_without_its_end_is_not_whole() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
@@ -368,8 +365,7 @@ frames_per_second = 10000
 
 #[test]
 fn a_hub_whose_log_nobody_reads_goes_on() {
-    let hub = TestHub::start("--memory --log-level debug");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("--memory --log-level debug");
     // For each frame the hub writes at least one line to its stderr. Nobody reads this pipe, and it holds only 64
     // KiB.
     for n in 1..=1_000 {
@@ -428,8 +424,7 @@ fn a_hub_that_was_killed_takes_no_frame_of_a_long_log_again() {
 
 #[test]
 fn a_hub_that_has_lost_its_write_ahead_log_takes_nothing() {
-    let hub = TestHub::start("hub.accp");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("hub.accp");
     let plan = |n: u64| {
         client.post_frame(&frame(
             "@dev>req:plan{}",

@@ -50,8 +50,7 @@ fn a_message_of_a2a_counts_each_of_its_frames() {
 
 #[test]
 fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let first = client.begin("/mcp/lunch/dev");
     let list = |session: &str| {
         let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
@@ -64,8 +63,7 @@ fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
 
 #[test]
 fn the_session_of_mcp_that_was_used_longest_ago_ends_first() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let used = client.begin("/mcp/lunch/dev");
     let list = |session: &str| {
         let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
@@ -105,8 +103,7 @@ fn bytes_are_counted_for_all_protocols() {
 
 #[test]
 fn a_request_for_mcp_or_a2a_has_a_bound() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let long = "x".repeat((1 << 20) + 1);
     assert_eq!(
         client.mcp("/mcp/lunch/dev", None, &long, &json!({})).status,
@@ -318,8 +315,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
 
 #[test]
 fn a_ttl_beyond_all_times_is_refused_in_all_protocols() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
     let ttl = i64::MAX;

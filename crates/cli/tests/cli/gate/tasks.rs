@@ -48,8 +48,7 @@ fn log(client: &Client) -> String {
 
 #[test]
 fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     let long = "y".repeat(1_000_000);
     let said = client.a2a("/a2a/lunch/eve", "SendMessage", &told("v", &long));
@@ -82,8 +81,7 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
 
 #[test]
 fn the_largest_value_that_a_hub_takes_is_shown() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let length = 8 << 20;
     let value = format!("\"{}", "x".repeat(length - 1));
     let digest = accp_registry::Hash::of(value.as_bytes());
@@ -144,8 +142,7 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
 
 #[test]
 fn two_agents_that_say_the_same_have_a_task_each() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     let says = |agent: &str| {
         let path = format!("/a2a/lunch/{agent}");
@@ -168,8 +165,7 @@ fn two_agents_that_say_the_same_have_a_task_each() {
 
 #[test]
 fn a_message_that_comes_many_times_at_once_is_one_request() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     for round in 0..8 {
         let told = told(&format!("m{round}"), &format!("hello{round}"));
@@ -304,8 +300,7 @@ fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
 
 #[test]
 fn another_address_or_method_is_refused_with_those_that_there_are() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     for (method, path, status, allow) in [
         ("GET", "", 405, Some("POST")),
         ("DELETE", "", 405, Some("POST")),
