@@ -48,8 +48,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sound.accp");
+        let (folder, path) = common::place("sound.accp");
         let mut store = SqliteStore::open(&path).unwrap();
         common::fill(&mut store).unwrap();
         common::inboxes(&mut store).unwrap();

@@ -12,6 +12,13 @@ use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, S
 use accp_store::{Erasure, SideId, Store, StoreError};
 use tempfile::TempDir;
 
+/// Returns a folder of its own, and the path of a file in it.
+pub(crate) fn place(name: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
 /// The side that [`fill`] fills.
 pub(crate) fn launch() -> SideId {
     SideId::new("launch", "planner")
