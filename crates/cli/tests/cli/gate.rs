@@ -463,8 +463,7 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
 #[test]
 fn a_log_whose_last_entry_is_for_no_reader_ends() {
     let (_hub, client) = TestHub::open("--memory");
-    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    client.posts("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     let refused = frame("@dev>sync:grant{}", "abc101000002", 2, "sid:lunch");
     assert_eq!(client.post_frame(&refused).status, 400);
     for (query, frames) in [("", 1), ("?after=2", 1), ("?after=900", 0), ("?limit=1", 0)] {

@@ -40,8 +40,7 @@ fn refused_agents_with_long_names_leave_no_names_behind() {
 #[test]
 fn ids_of_messages_into_a_task_are_not_kept() {
     let (hub, client) = TestHub::open("--memory");
-    let plan = frame("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    client.posts("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
     let send = |id: &str, task: Option<&str>| {
         let mut params = message(id, "soup");
         params["configuration"] = json!({ "returnImmediately": true, "historyLength": 0 });
@@ -124,8 +123,7 @@ fn calls_without_an_answer_have_a_bound_in_bytes() {
 #[test]
 fn many_schemas_are_registered_at_once() {
     let (_hub, client) = TestHub::open("--memory");
-    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    client.posts("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     let schemas = |range: std::ops::Range<usize>| {
         let schemas = range.map(|n| {
             let frames = json!([{ "intent": "req", "operation": format!("op{n}") }]);

@@ -147,13 +147,12 @@ fn an_answer_whose_client_was_away_is_given_again() {
     let asked = frames.lines().find(|line| line.contains("goal:soup"));
     let chain = asked.unwrap().split("mid:").nth(1).unwrap();
     let chain = chain.split([',', ']']).next().unwrap();
-    let done = frame(
+    client.posts(
         "@cook>done:plan{dish:soup_with_rye}",
         "abc101000002",
         2,
         &format!("sid:lunch,cid:{chain}"),
     );
-    assert_eq!(client.post_frame(&done).status, 200);
     let call = tool("accp_receive", &json!({ "again": true }));
     let receive = || client.mcp(PLACE, Some(&session), "tools/call", &call).body;
     let told = (0..10_000).map(|_| receive());

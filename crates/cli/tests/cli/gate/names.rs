@@ -55,8 +55,7 @@ fn the_name_of_an_agent_has_a_bound_at_all_doors() {
     assert_eq!(client.get("/accp/v1/sessions").body, "[]");
     // A session that has begun refuses such an agent, too, and has room for the longest name.
     let longest = "b".repeat(128);
-    let ping = frame("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(client.post_frame(&ping).status, 200);
+    client.posts("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
     for refused in says(&client, "lunch", &long) {
         assert!(refused.body.contains("E1001"), "{refused:?}");
         assert!(refused.body.contains("128"), "{refused:?}");
@@ -109,8 +108,7 @@ fn a_first_message_that_is_refused_lets_nobody_in_and_begins_no_session() {
 #[test]
 fn a_request_for_the_hub_itself_is_refused_at_all_doors() {
     let (_hub, client) = TestHub::open("--memory");
-    let ping = frame("@dev>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(client.post_frame(&ping).status, 200);
+    client.posts("@dev>ping:link{}", "abc999000001", 0, "sid:lunch");
     let posted = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch,to:hub");
     let session = client.begin("/mcp/lunch/model");
     let call = json!({ "name": "accp_ask", "arguments": {
