@@ -4,14 +4,16 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use accp_runtime::AgentId;
 use accp_runtime::session::{Event, MemberId, Outbound, Rules, Session};
-use accp_runtime::{AgentId, DynamicFrame};
 use accp_session::EntryKind;
 use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{HUB, NOW, Node, Side, counting, frame, open_host, options, plan};
+use crate::sessions::sides::{
+    HUB, NOW, Node, Side, counting, dynamic, frame, open_host, options, plan,
+};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
@@ -365,9 +367,7 @@ fn of_values_is_thrown_away() {
                 passed.text.clone()
             }]
         });
-        let long = DynamicFrame::new("dev", "req", "plan")
-            .unwrap()
-            .with("goal", "x".repeat(60));
+        let long = dynamic("dev", "req", "plan").with("goal", "x".repeat(60));
         room.say(0, &Outbound::message(&long));
         assert!(room.host.cold("k101_1").unwrap().bytes.is_none());
         room.heal();

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::sessions::room::{Passed, Room};
-use crate::sessions::sides::{self, NOW, Node, STANDARD, keyless, open_host, options};
+use crate::sessions::sides::{self, NOW, Node, STANDARD, dynamic, keyless, open_host, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -259,8 +259,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
         assert_eq!(node.state().schemas(), Some(after));
         assert!(node.events.contains(&Event::Schemas(after)));
     }
-    let message = DynamicFrame::new("dev", "done", "review")
-        .unwrap()
+    let message = dynamic("dev", "done", "review")
         .under("FD")
         .with("topic", "limits");
     room.say(0, &Outbound::message(&message));

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, counting, frame, frame_tokens, numbers, open_host, options, tokens,
+    NOW, Node, counting, dynamic, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
@@ -190,8 +190,7 @@ proptest! {
 #[test]
 fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
     let mut room = Room::pair();
-    let message = DynamicFrame::new("dev", "done", "plan")
-        .unwrap()
+    let message = dynamic("dev", "done", "plan")
         .with("a", numbers(60))
         .with("b", numbers(60))
         .with("c", numbers(60));

@@ -8,7 +8,7 @@ use accp_runtime::session::{Event, MemberId, Mid, Options, Outbound, Rules, Sche
 use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_host, options, plan};
+use crate::sessions::sides::{self, NOW, Node, dynamic, frame, numbers, open_host, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
@@ -68,8 +68,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
 /// The parts of an error carry `of`, as link errors do.
 #[test]
 fn an_error_in_parts() {
-    let message = DynamicFrame::new("dev", "fail", "error")
-        .unwrap()
+    let message = dynamic("dev", "fail", "error")
         .under("ER")
         .with("code", "E4002")
         .with("msg", "no")
@@ -357,8 +356,7 @@ fn the_text_of_a_refused_delta() {
 #[test]
 fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let mut room = Room::counting(&["dev"]);
-    let result = DynamicFrame::new("dev", "done", "tool")
-        .unwrap()
+    let result = dynamic("dev", "done", "tool")
         .under("TC")
         .with("tool_name", "search")
         .with("result", 42);
@@ -420,11 +418,8 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
         "put",
     ];
     for operation in operations {
-        let malformed = DynamicFrame::new("hub", "sync", operation)
-            .unwrap()
-            .with("x", 1);
-        let well_formed = DynamicFrame::new("hub", "sync", operation).unwrap();
-        let well_formed = well_formed
+        let malformed = dynamic("hub", "sync", operation).with("x", 1);
+        let well_formed = dynamic("hub", "sync", operation)
             .with("n", 101)
             .with("agents", Value::from(vec![Value::from("eve")]))
             .with("sid", "other")
