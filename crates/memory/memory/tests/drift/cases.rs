@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Indicator;
 use crate::counters::WORDS;
 use crate::message::Role;
-use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::parsed::Parsed;
 use crate::summary::{Content, Head, Room};
 use crate::writes::Writes;
 use phrases::{
@@ -49,37 +49,15 @@ impl Dice {
 }
 
 fn said(role: Role, text: impl Into<String>) -> Parsed {
-    Parsed {
-        index: 0,
-        role,
-        name: None,
-        text: text.into(),
-        calls: Vec::new(),
-        results: Vec::new(),
-        served: Vec::new(),
-        marked: false,
-    }
+    Parsed::said(0, role, text)
 }
 
 fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Parsed {
-    let mut said = said(Role::Assistant, "");
-    said.calls.push(ParsedCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-    });
-    said
+    said(Role::Assistant, "").calling(id, tool, arguments)
 }
 
 fn result(id: &str, tool: &str, text: &str) -> Parsed {
-    let mut said = said(Role::Tool, "");
-    said.results.push(ParsedResult {
-        id: id.to_owned(),
-        tool: Some(tool.to_owned()),
-        text: text.to_owned(),
-        failed: false,
-    });
-    said
+    said(Role::Tool, "").answering(id, tool, text)
 }
 
 /// How far the deliverable is.
