@@ -119,15 +119,7 @@ impl Pair {
 }
 
 fn schedule(task: String) -> ScheduleReq<'static> {
-    ScheduleReq {
-        assignee: AgentId::new("dev").unwrap(),
-        task: task.into(),
-        priority: "high".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    }
+    ScheduleReq::new(AgentId::new("dev").unwrap(), task).priority("high")
 }
 
 fn task(inbound: &Inbound) -> Result<String, DecodeError> {

@@ -185,15 +185,7 @@ proptest! {
 }
 
 fn task() -> ScheduleReq<'static> {
-    ScheduleReq {
-        assignee: AgentId::new("qa").unwrap(),
-        task: "T1".into(),
-        priority: "medium".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    }
+    ScheduleReq::new(AgentId::new("qa").unwrap(), "T1")
 }
 
 /// Frames have the short names of fields, whatever names the caller has used. A default is not sent.
