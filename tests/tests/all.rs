@@ -1,5 +1,7 @@
 //! The tests of this crate are one program, because each program is linked by itself.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 mod appendix_a;
 mod arbitrary_registries;
 mod codec;

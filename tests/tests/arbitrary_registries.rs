@@ -3,11 +3,6 @@
 //! one judge refuses a text, all refuse it with the same code.
 //!
 //! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test all arbitrary_registries`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
 
 mod faults;
 mod host;
@@ -27,6 +22,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{TestRng, TestRunner};
 
+use crate::codec::inline;
 use faults::{Fault, Faulty, faulty};
 use host::Host;
 use registries::{Described, registry};
@@ -116,13 +112,6 @@ struct Counts {
     raw_accepted: u64,
     raw_refused: u64,
     faults: BTreeMap<Fault, u64>,
-}
-
-fn inline() -> EncodeOptions<'static> {
-    EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    }
 }
 
 /// Gives the verdict of `accp check`.

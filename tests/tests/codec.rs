@@ -1,5 +1,4 @@
 //! The codec with the standard registry, as the tests of conformance use it.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_runtime::{DecodeError, DynamicFrame, EncodeError, EncodeOptions, ErrorCode, Registry};
 use accp_tests::judges::agree;
@@ -15,13 +14,17 @@ pub(crate) fn code_of(text: &str) -> ErrorCode {
     decode(text).unwrap_err().code()
 }
 
-/// Encodes a message with all its values inside the frame.
-pub(crate) fn encode(message: &DynamicFrame<'_>) -> Result<String, EncodeError> {
-    let options = EncodeOptions {
+/// Returns options under which all values stay inside the frame.
+pub(crate) fn inline() -> EncodeOptions<'static> {
+    EncodeOptions {
         inline: true,
         ..EncodeOptions::default()
-    };
-    message.encode_with(Registry::shared(), options)
+    }
+}
+
+/// Encodes a message with all its values inside the frame.
+pub(crate) fn encode(message: &DynamicFrame<'_>) -> Result<String, EncodeError> {
+    message.encode_with(Registry::shared(), inline())
 }
 
 pub(crate) fn lookup<'a>() -> DynamicFrame<'a> {

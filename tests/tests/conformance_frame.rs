@@ -1,6 +1,5 @@
 //! Conformance, FRAME-01 to FRAME-05: the grammar of draft section 3.1.
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_grammar::testing::{frame_text, mutated, value};
 use accp_registry::lexical::{self, is_delimiter};

@@ -1,6 +1,5 @@
 //! Conformance, SEC-04: the limits of draft section 9.
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_runtime::profiles::ToolDone;
 use accp_runtime::{DecodeOptions, DynamicFrame, ErrorCode, Frame, Limits, Registry, Typed};

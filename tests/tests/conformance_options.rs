@@ -1,6 +1,5 @@
 //! Conformance, OPT-01 to OPT-06: the token rules of draft section 3.3.
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
 

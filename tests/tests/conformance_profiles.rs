@@ -1,6 +1,5 @@
 //! Conformance of the standard profiles: PRO (draft section 10).
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod transactions;
 

@@ -1,6 +1,5 @@
 //! Conformance of the registry and of the codec API: REG (draft section 6), and the encode and
 //! decode parts of API (7). `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 

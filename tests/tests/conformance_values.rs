@@ -1,6 +1,5 @@
 //! Conformance, FRAME-06 to FRAME-10: the canonical rules of draft section 3.1.1.
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
 

@@ -1,6 +1,5 @@
 //! Conformance of the vocabulary: ERR (draft section 3.6), INT, KEY and OP (4).
 //! `docs/conformance.md` lists the tests of each requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{
     ABBREVIATIONS, Category, Field, FrameSpec, OPERATIONS, Schema, Type, is_core_operation,

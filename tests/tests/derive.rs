@@ -1,12 +1,6 @@
 //! Tests at run time the code that `#[derive(AccpFrame)]` makes for structs and enums. The types that the derive
 //! refuses are in `accp-runtime/tests/compile_fail.rs`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
-
 mod agreement;
 mod aliases;
 mod converted;

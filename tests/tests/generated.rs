@@ -1,5 +1,4 @@
 //! Generated code in use: every golden compiles, and its types read and write frames.
-#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 #[path = "generated/any.rs"]
 mod any;

@@ -1,5 +1,4 @@
 //! Frames from a folder of registries, through a build script. `build.rs` exists for this test.
-#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 /// The types for the frames of the team, and owned types for the frames of the README.
 pub mod registries {

@@ -1,12 +1,6 @@
 //! The grammars that a registry gives for constrained decoding. A decoder accepts every text of a
 //! grammar, and the grammar accepts every text that an encoder writes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
-
 mod formats;
 mod gbnf;
 mod json_form;
@@ -19,12 +13,11 @@ use accp_registry::lexical::Literal;
 use accp_runtime::profiles::{
     ChatMessageFrame, ErrorFail, InferStream, TaskAssignmentFrame, ToolCallFrame, TransactionFrame,
 };
-use accp_runtime::{
-    DecodeError, DecodeFrame, DynamicFrame, EncodeFrame, EncodeOptions, Registry, Typed, Value,
-};
+use accp_runtime::{DecodeError, DecodeFrame, DynamicFrame, EncodeFrame, Registry, Typed, Value};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 
+use crate::codec::inline;
 use accp_tests::machine::Machine;
 use accp_tests::messages::{Metadata, OWN, holds_reference, message, text};
 
@@ -91,13 +84,6 @@ fn written() -> impl Strategy<Value = (&'static Subject, DynamicFrame<'static>)>
         of(&OURS, Metadata::Required),
         of(&OURS_WHOLE, Metadata::Whole),
     ]
-}
-
-fn inline() -> EncodeOptions<'static> {
-    EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    }
 }
 
 /// Returns whether the error is a repeated key in data. No grammar can prevent that.

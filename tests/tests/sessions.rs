@@ -1,7 +1,6 @@
 //! Tests of sessions against the requirements of the draft. They are one test binary, because each
 //! binary would link the tables of the tokenizer. `docs/conformance.md` lists the tests of each
 //! requirement.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod accidents;
 mod addressed;

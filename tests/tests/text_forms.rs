@@ -4,7 +4,6 @@
 //!
 //! A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test all text_forms`.
 //! Recorded texts: `cargo run --release -p accp-tests --example corpus -- FILES...`.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,20 +1,15 @@
 //! Tool definitions that a registry gives for a model, and the calls that come back.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that panics has failed"
-)]
-
 use accp_registry::export::{Export, Options, ToolForm};
 use accp_registry::{Registry, Tool, Type};
 use accp_runtime::{
-    AccpFrame, AgentId, DynamicFrame, EncodeOptions, TokenCounter as _, ToolCallError, Typed, Value,
+    AccpFrame, AgentId, DynamicFrame, TokenCounter as _, ToolCallError, Typed, Value,
 };
 use accp_tokens::Bpe;
 use proptest::prelude::*;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::codec::inline;
 use accp_tests::messages::{Metadata, OWN, message};
 
 const FORMS: [ToolForm; 3] = [ToolForm::OpenAi, ToolForm::Anthropic, ToolForm::Mcp];
@@ -304,13 +299,6 @@ fn can_be_given(value: &Value<'_>) -> bool {
         Value::Array(items) => items.iter().all(can_be_given),
         Value::Map(map) => map.iter().all(|(_, item)| can_be_given(item)),
         _ => true,
-    }
-}
-
-fn inline() -> EncodeOptions<'static> {
-    EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
     }
 }
 

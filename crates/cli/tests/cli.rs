@@ -61,6 +61,12 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_accp");
 /// A valid frame that names a schema.
 const GOOD: &str = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|schema:TA}";
 
+/// Returns a client of HTTP, for which an answer that refuses is an answer, too.
+fn http() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    ureq::Agent::new_with_config(config.build())
+}
+
 impl Folder {
     /// Returns the names of the files in the folder.
     fn names(&self) -> Vec<String> {

@@ -11,7 +11,7 @@ use accp_memory::{Form, MessageList, Options, SessionId, Window};
 use accp_testkit::Quarters;
 use time::{Duration, OffsetDateTime};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, instants};
 use crate::folder::Recorded;
 use crate::log::{Log, sound};
 use crate::random::Random;
@@ -257,24 +257,10 @@ fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> 
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
     let (events, first) = (&recording.events, recording.known[0].events);
-    let mut instants: Vec<_> = (0..cuts)
-        .map(|_| first + random.below(events.len() - first + 1))
-        .collect();
-    // Every second cut comes just before a sync, when the most can be lost.
-    for instant in instants.iter_mut().step_by(2) {
-        let is_sync = |event: &Event| matches!(event, Event::Sync(_) | Event::SyncFolder(_));
-        *instant += events[*instant..].iter().position(is_sync).unwrap_or(0);
-    }
-    instants.sort_unstable();
+    let is_sync = |event: &Event| matches!(event, Event::Sync(_) | Event::SyncFolder(_));
     let mut disk = Disk::default();
-    let mut written = 0;
-    for instant in instants {
-        events[written..instant]
-            .iter()
-            .for_each(|event| disk.apply(event));
-        written = instant;
-        let root = tempfile::tempdir().expect("a folder");
-        let torn = disk.cut(&mut random, root.path());
+    for instant in instants(events, first, cuts, &mut random, is_sync) {
+        let (root, torn) = disk.cut_at(instant, events, &mut random);
         let done = recording
             .known
             .partition_point(|known| known.events <= instant)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_registry::Hash;
 use accp_store::{SqliteStore, StoreError};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, instants};
 use crate::log::{Log, sound};
 use crate::random::Random;
 use crate::shim::{self, Event};
@@ -111,30 +111,15 @@ fn record(seed: u64) -> Recording {
     }
 }
 
-/// Cuts at increasing instants, so that the disk sees each event only once. Fails with the first
-/// fault.
+/// Cuts the power again and again. Fails with the first fault.
 fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Result<(), String> {
     shim::set_disk(sound);
     let mut random = Random::new(seed);
     let events = &recording.events;
-    let mut instants: Vec<_> = (0..cuts).map(|_| random.below(events.len() + 1)).collect();
-    // Every second cut comes just before a sync, when the most can be lost.
-    for instant in instants.iter_mut().step_by(2) {
-        let after = events[*instant..]
-            .iter()
-            .position(|event| matches!(event, Event::Sync(_)));
-        *instant += after.unwrap_or(0);
-    }
-    instants.sort_unstable();
+    let is_sync = |event: &Event| matches!(event, Event::Sync(_));
     let mut disk = Disk::default();
-    let mut told = 0;
-    for instant in instants {
-        events[told..instant]
-            .iter()
-            .for_each(|event| disk.apply(event));
-        told = instant;
-        let folder = tempfile::tempdir().expect("a folder");
-        let torn = disk.cut(&mut random, folder.path());
+    for instant in instants(events, 0, cuts, &mut random, is_sync) {
+        let (folder, torn) = disk.cut_at(instant, events, &mut random);
         let done = recording.acknowledged.partition_point(|&at| at <= instant);
         let states = &recording.workload.states[done..];
         let found = recover(&recording.workload, done, folder.path()).map_err(|error| {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use tempfile::TempDir;
+
 use crate::random::Random;
 use crate::shim::Event;
 
@@ -18,6 +20,8 @@ pub(crate) struct Disk {
     renames: Vec<(String, Option<usize>)>,
     /// The names of the folders that an event has made. All other folders existed from the start.
     made: BTreeSet<String>,
+    /// The number of events that [`cut_at`](Self::cut_at) has applied.
+    seen: usize,
 }
 
 #[derive(Debug, Default)]
@@ -46,9 +50,46 @@ enum Luck {
     Torn(usize),
 }
 
+/// Returns random instants from `first` on for cuts, in their order, so that a disk sees each event only once. Every
+/// second cut comes just before a sync, when the most can be lost.
+pub(crate) fn instants(
+    events: &[Event],
+    first: usize,
+    cuts: usize,
+    random: &mut Random,
+    is_sync: impl Fn(&Event) -> bool,
+) -> Vec<usize> {
+    let mut instants: Vec<_> = (0..cuts)
+        .map(|_| first + random.below(events.len() - first + 1))
+        .collect();
+    for instant in instants.iter_mut().step_by(2) {
+        let after = events[*instant..].iter().position(&is_sync);
+        *instant += after.unwrap_or(0);
+    }
+    instants.sort_unstable();
+    instants
+}
+
 impl Disk {
+    /// Applies the events before an instant, and cuts the power. Returns a folder with the surviving files, and
+    /// whether a write was torn.
+    pub(crate) fn cut_at(
+        &mut self,
+        instant: usize,
+        events: &[Event],
+        random: &mut Random,
+    ) -> (TempDir, bool) {
+        for event in &events[self.seen..instant] {
+            self.apply(event);
+        }
+        self.seen = instant;
+        let folder = tempfile::tempdir().expect("a folder");
+        let torn = self.cut(random, folder.path());
+        (folder, torn)
+    }
+
     /// Records an event.
-    pub(crate) fn apply(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event) {
         match event {
             Event::Create(name) => {
                 self.files.push(File::default());
@@ -97,7 +138,7 @@ impl Disk {
 
     /// Cuts the power, and writes the surviving files into a folder. Returns whether a write was
     /// torn.
-    pub(crate) fn cut(&self, random: &mut Random, folder: &Path) -> bool {
+    fn cut(&self, random: &mut Random, folder: &Path) -> bool {
         let mut names = self.durable.clone();
         let luck = [Luck::None, Luck::All, Luck::First][random.below(3)];
         let kept = luck.choose(self.renames.len(), random);

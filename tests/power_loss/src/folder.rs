@@ -8,7 +8,7 @@ use accp_collab::{Folder, FolderSettings, Kind, LOG_FILE, Mode, Role, Scope, val
 
 mod recorded;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, instants};
 use crate::random::Random;
 use crate::shim::Event;
 use recorded::Fault;
@@ -268,25 +268,10 @@ fn cut(
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
     let (events, first) = (&recording.events, recording.acknowledged[0]);
-    let mut instants: Vec<_> = (0..cuts)
-        .map(|_| first + random.below(events.len() - first + 1))
-        .collect();
-    // Every second cut comes just before the log is synced, when the most can be lost.
-    for instant in instants.iter_mut().step_by(2) {
-        let is_sync = |event: &Event| matches!(event, Event::Sync(name) if name == LOG_FILE);
-        let after = events[*instant..].iter().position(is_sync);
-        *instant += after.unwrap_or(0);
-    }
-    instants.sort_unstable();
+    let is_sync = |event: &Event| matches!(event, Event::Sync(name) if name == LOG_FILE);
     let mut disk = Disk::default();
-    let mut written = 0;
-    for instant in instants {
-        events[written..instant]
-            .iter()
-            .for_each(|event| disk.apply(event));
-        written = instant;
-        let folder = tempfile::tempdir().expect("a folder");
-        let torn = disk.cut(&mut random, folder.path());
+    for instant in instants(events, first, cuts, &mut random, is_sync) {
+        let (folder, torn) = disk.cut_at(instant, events, &mut random);
         let done = recording.acknowledged.partition_point(|at| *at <= instant) - 1;
         let found = recover(folder.path(), steps, done, &mut counts).map_err(|error| {
             format!("seed {seed}, cut after {instant} events and {done} appends: {error}")

@@ -5,6 +5,8 @@ use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Limits, Map, Value};
 use accp_tests::messages;
 use serde_json::json;
 
+use crate::codec::inline;
+
 /// A fault of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
@@ -108,11 +110,7 @@ pub(crate) fn faulty(message: &DynamicFrame<'static>, registry: &Registry) -> Ve
 
 /// Returns the text of a message, if it is within the limits.
 fn written(message: &DynamicFrame<'static>, registry: &Registry) -> Option<String> {
-    let inline = EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    };
-    message.encode_with(registry, inline).ok()
+    message.encode_with(registry, inline()).ok()
 }
 
 /// Notes the places of the fields of a record.

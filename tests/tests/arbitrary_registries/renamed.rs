@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use super::registries::registry;
 use super::typed::{Through, through};
-use super::{Judges, inline, shortened};
+use super::{Judges, shortened};
+use crate::codec::inline;
 use crate::generated::goldens::renamed as golden;
 
 /// Former names of fields, and short names that went with them. Two former names have a standard abbreviation.

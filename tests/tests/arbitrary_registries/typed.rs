@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
-use crate::arbitrary_registries::{inline, shortened};
+use crate::arbitrary_registries::shortened;
+use crate::codec::inline;
 use crate::generated::goldens::{
     enums, every_type, formats, formats_owned, frames, names, nested, renamed, unions,
 };

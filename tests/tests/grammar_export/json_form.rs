@@ -2,12 +2,13 @@
 
 use accp_registry::export::{Export, Options};
 use accp_registry::{Field, Registry, Type};
-use accp_runtime::{DynamicFrame, EncodeOptions};
+use accp_runtime::DynamicFrame;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 
+use crate::codec::inline;
 use crate::grammar_export::own;
 use accp_tests::machine::Machine;
 use accp_tests::messages::{Metadata, message};
@@ -103,13 +104,6 @@ fn places(json: &Json, at: &str, out: &mut Vec<String>) {
             }
         }
         _ => {}
-    }
-}
-
-fn inline() -> EncodeOptions<'static> {
-    EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
     }
 }
 

@@ -61,18 +61,14 @@ fn values_that_nobody_can_supply() {
     };
     let now = room.now;
     room.members[1].is_taken(input, now);
-    for _ in 0..4 {
-        room.pass(SECOND);
-    }
+    room.pass_often(4, SECOND);
     assert!(
         room.members[1].cold_text("k101_13").is_some(),
         "by a member"
     );
     // The member and the host both report the values as unavailable. The member gives up. The
     // host does not, and gets the values when their owner is back.
-    for _ in 0..40 {
-        room.pass(10 * SECOND);
-    }
+    room.pass_often(40, 10 * SECOND);
     let given_up = |event: &&Event| matches!(event, Event::Unavailable(_));
     assert_eq!(room.members[1].events.iter().filter(given_up).count(), 12);
     assert_eq!(room.host.events.iter().filter(given_up).count(), 12);
@@ -127,9 +123,7 @@ fn a_refused_announcement_of_frames_in_parts() {
     room.host.session_mut().handle(leave, now).unwrap();
     room.settle();
     room.heal();
-    for _ in 0..10 {
-        room.pass(SECOND);
-    }
+    room.pass_often(10, SECOND);
     assert_eq!(room.members[0].session().outbox_len(), 0);
     let refused = room.members[0]
         .events
@@ -165,28 +159,20 @@ fn a_frame_in_parts_is_taken_back() {
     room.say(1, &Outbound::message(&plan("qa", 2)));
     let plain = room.say(1, &Outbound::message(&plan("qa", 3)));
     room.on_the_way(move |passed| keep(passed.to == member(101), &passed.text));
-    for _ in 0..10 {
-        room.pass(SECOND);
-    }
+    room.pass_often(10, SECOND);
     assert!(room.host.frames().iter().any(|entry| entry.mid == mid));
     assert_eq!(room.members[0].session().outbox_len(), 3);
     *room.host.store.lock().unwrap() = backup;
     room.restart(MemberId::HOST).unwrap();
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
     let now = room.now;
     room.host.session_mut().handle(Input::Recover, now).unwrap();
     // The parts arrive before the relay of the frame reaches their sender.
     let is_relay = |passed: &Passed| passed.to == member(101) && passed.text.contains(",by:");
     room.on_the_way(move |passed| keep(is_relay(passed), &passed.text));
-    for _ in 0..4 {
-        room.pass(10 * SECOND);
-    }
+    room.pass_often(4, 10 * SECOND);
     room.heal();
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     let is_refused = |entry: &Entry| matches!(entry.kind, EntryKind::Refused(_));
     assert!(!room.host.log().iter().any(is_refused));
     let events = &room.members[0].events;
@@ -219,9 +205,7 @@ fn the_clock_of_a_member_is_ahead_for_a_while() {
     room.settle();
     assert_eq!(room.host.frames().len(), 0);
     room.members[0].ahead = 0;
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
+    room.pass_often(20, SECOND);
     room.say(0, &Outbound::message(&long("dev", 2)));
     assert_eq!(room.host.frames().len(), 2);
     assert_eq!(room.host.frames()[0].mid, mid);
@@ -246,9 +230,7 @@ fn a_clock_is_set_back() {
             &mut room.members[0]
         };
         back.ahead = -365 * 24 * 3_600_000;
-        for _ in 0..10 {
-            room.pass(SECOND);
-        }
+        room.pass_often(10, SECOND);
         let frames = room.members[0].frames();
         // The host accepts the frames of a member whose clock is a year behind. A host whose own clock is a year
         // behind treats frames as frames of the future, until its clock is right again.
@@ -259,9 +241,7 @@ fn a_clock_is_set_back() {
             &mut room.members[0]
         };
         back.ahead = 0;
-        for _ in 0..10 {
-            room.pass(4 * SECOND);
-        }
+        room.pass_often(10, 4 * SECOND);
         assert_eq!(room.members[0].frames().len(), 2, "{side}");
         room.check_replicas();
     }
@@ -392,9 +372,7 @@ fn a_member_comes_back_with_an_old_store() {
         for n in 10..20 {
             room.say(0, &Outbound::message(&plan("dev", n)));
         }
-        for _ in 0..10 {
-            room.pass(40 * SECOND);
-        }
+        room.pass_often(10, 40 * SECOND);
         let frames = room.host.frames();
         for n in 0..20 {
             let said = |entry: &&accp_session::Entry| entry.text.contains(&format!("{{n:{n}}}"));
@@ -437,9 +415,7 @@ fn the_log_that_a_member_lacks_is_gone() {
     assert!(freed.entries >= 1_000, "{freed:?}");
     room.restart(MemberId::HOST).unwrap();
     room.heal();
-    for _ in 0..20 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(20, 40 * SECOND);
     let last = room.host.session().position();
     let missed: Vec<_> = room.members[1]
         .events

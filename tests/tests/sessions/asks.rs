@@ -74,23 +74,11 @@ fn says(intent: &str, operation: &'static str, n: i64) -> Outbound<'static> {
 }
 
 fn done(task: &str) -> ScheduleDone<'static> {
-    ScheduleDone {
-        task: task.to_owned().into(),
-        status: None,
-        progress: None,
-    }
+    ScheduleDone::new(task.to_owned())
 }
 
 fn task(text: String) -> ScheduleReq<'static> {
-    ScheduleReq {
-        assignee: AgentId::new("dev").unwrap(),
-        task: text.into(),
-        priority: "high".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    }
+    ScheduleReq::new(AgentId::new("dev").unwrap(), text).priority("high")
 }
 
 /// The long answer arrives complete, under each numbering, with and without a named chain. Frames that the member sends

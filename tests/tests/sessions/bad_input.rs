@@ -4,14 +4,16 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use accp_runtime::AgentId;
 use accp_runtime::session::{Event, MemberId, Outbound, Rules, Session};
-use accp_runtime::{AgentId, DynamicFrame};
 use accp_session::EntryKind;
 use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{HUB, NOW, Node, Side, counting, frame, open_host, options, plan};
+use crate::sessions::sides::{
+    HUB, NOW, Node, Side, counting, dynamic, frame, open_host, options, plan,
+};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
@@ -365,18 +367,14 @@ fn of_values_is_thrown_away() {
                 passed.text.clone()
             }]
         });
-        let long = DynamicFrame::new("dev", "req", "plan")
-            .unwrap()
-            .with("goal", "x".repeat(60));
+        let long = dynamic("dev", "req", "plan").with("goal", "x".repeat(60));
         room.say(0, &Outbound::message(&long));
         assert!(room.host.cold("k101_1").unwrap().bytes.is_none());
         room.heal();
         room.say(0, &Outbound::message(&plan("dev", 1)));
         assert_eq!(room.host.frames().len(), 2);
         room.host.restart_as(options("hub"));
-        for _ in 0..8 {
-            room.pass(Duration::from_secs(32));
-        }
+        room.pass_often(8, Duration::from_secs(32));
         assert_eq!(room.host.cold_text("k101_1"), Some("x".repeat(60)));
         room.check_replicas();
     }
@@ -398,9 +396,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
         }]
     });
     room.enter(options("qa"));
-    for _ in 0..8 {
-        room.pass(Duration::from_secs(32));
-    }
+    room.pass_often(8, Duration::from_secs(32));
     let tampered =
         |event: &Event| matches!(event, Event::Tampered(key) if key.starts_with("snap_"));
     assert!(room.members[1].events.iter().any(tampered));

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_host, options, tokens,
+    self, NOW, Node, STANDARD, counting, dynamic, frame, frame_tokens, numbers, open_host, options,
+    tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
@@ -25,8 +26,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
     let mut room = Room::counting(&["dev"]);
     for n in 0..40 {
         let intent = if n % 9 == 8 { "done" } else { "wait" };
-        let message = DynamicFrame::new("dev", intent, "plan").unwrap();
-        let message = message
+        let message = dynamic("dev", intent, "plan")
             .with("step", n)
             .with("goal", format!("to get {n} of them done"));
         room.say(0, &Outbound::message(&message));
@@ -273,9 +273,7 @@ fn api_01_accepts_checkpoint_and_budget() {
 fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
     let mut host = open_host(options("hub"), Rules::default());
     let (before, position) = (host.state().clone(), host.session().position());
-    let bad = DynamicFrame::new("hub", "req", "schedule")
-        .unwrap()
-        .under("TA");
+    let bad = dynamic("hub", "req", "schedule").under("TA");
     let mut codec = Codec::new(host.session_mut());
     assert_eq!(
         codec
@@ -297,8 +295,7 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
     let mut room = Room::pair();
-    let message = DynamicFrame::new("dev", "req", "plan")
-        .unwrap()
+    let message = dynamic("dev", "req", "plan")
         .with("note", "so ".repeat(20))
         .with("a", numbers(60))
         .with("b", numbers(60))

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, SESSION, Side, counting, envelope, frame, member, numbers, open_host, options,
-    rules,
+    self, NOW, Node, SESSION, Side, counting, dynamic, envelope, frame, member, numbers, open_host,
+    options, rules,
 };
 
 fn host() -> Side {
@@ -246,9 +246,7 @@ fn env_04_accepts_a_frame_that_must_name_its_session() {
     options.registry = Arc::new(Registry::from_json(registry).unwrap().with_profiles());
     let mut host = open_host(options, Rules::default());
     for (operation, named) in [("named", Some(SESSION)), ("bare", None)] {
-        let message = DynamicFrame::new("hub", "req", operation)
-            .unwrap()
-            .under("NT");
+        let message = dynamic("hub", "req", operation).under("NT");
         let outbound = Outbound::message(&message);
         let encoded = Codec::new(host.session_mut()).encode(&outbound, NOW);
         let envelope = envelope(&encoded.unwrap().frames[0]).unwrap();

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::sessions::room::{Passed, Room};
-use crate::sessions::sides::{self, NOW, Node, STANDARD, keyless, open_host, options};
+use crate::sessions::sides::{self, NOW, Node, STANDARD, dynamic, keyless, open_host, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -259,8 +259,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
         assert_eq!(node.state().schemas(), Some(after));
         assert!(node.events.contains(&Event::Schemas(after)));
     }
-    let message = DynamicFrame::new("dev", "done", "review")
-        .unwrap()
+    let message = dynamic("dev", "done", "review")
         .under("FD")
         .with("topic", "limits");
     room.say(0, &Outbound::message(&message));
@@ -421,16 +420,12 @@ fn reg_04_accepts_schemas_that_come_late() {
         Vec::from_iter((!is_schemas(passed)).then(|| passed.text.clone()))
     });
     room.enter(options("dev"));
-    for _ in 0..20 {
-        room.pass(Duration::from_secs(60));
-    }
+    room.pass_often(20, Duration::from_secs(60));
     let events = &room.members[0].events;
     let is_given_up = |event: &Event| matches!(event, Event::Unavailable(_));
     assert!(!events.iter().any(is_given_up), "{events:?}");
     room.heal();
-    for _ in 0..3 {
-        room.pass(Duration::from_secs(60));
-    }
+    room.pass_often(3, Duration::from_secs(60));
     let registry = &room.members[0].session().options().registry;
     assert!(registry.schema("FD").is_some());
 }

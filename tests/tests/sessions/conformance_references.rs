@@ -3,12 +3,12 @@
 //! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::session::{Outbound, ReadError, Reference, Rules};
-use accp_runtime::{DynamicFrame, ErrorCode, Value};
+use accp_runtime::{ErrorCode, Value};
 use accp_session::{Codec, Located, read_value};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_host, options};
+use crate::sessions::sides::{NOW, Node, Side, counting, dynamic, frame, open_host, options};
 
 fn host() -> Side {
     open_host(counting("hub"), Rules::default())
@@ -109,8 +109,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
     // The host refuses its own frame for the same reason.
-    let message = DynamicFrame::new("hub", "req", "plan").unwrap();
-    let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
+    let message = dynamic("hub", "req", "plan").with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = host
         .session_mut()
         .send(&Outbound::message(&message), NOW)
@@ -195,34 +194,27 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
 fn api_03_accepts_references_and_resolves_those_into_the_state() {
     let mut room = Room::counting(&["dev"]);
     let long = "so ".repeat(20);
-    let task = DynamicFrame::new("dev", "req", "schedule")
-        .unwrap()
+    let task = dynamic("dev", "req", "schedule")
         .under("TA")
         .with("assignee", "dev")
         .with("task", "T1")
         .with("priority", "high");
     let request = room.say(0, &Outbound::message(&task));
-    let done = DynamicFrame::new("dev", "done", "schedule")
-        .unwrap()
+    let done = dynamic("dev", "done", "schedule")
         .under("TA")
         .with("task", "T1");
     room.say(0, &Outbound::message(&done).in_chain(request.to_string()));
     room.host.phase(NOW).unwrap();
-    let shared = DynamicFrame::new("dev", "sync", "state")
-        .unwrap()
-        .with("version", 1)
-        .with(
-            "delta",
-            Value::Map(
-                [("owner", "dev".into()), ("note", long.as_str().into())]
-                    .into_iter()
-                    .collect(),
-            ),
-        );
+    let shared = dynamic("dev", "sync", "state").with("version", 1).with(
+        "delta",
+        Value::Map(
+            [("owner", "dev".into()), ("note", long.as_str().into())]
+                .into_iter()
+                .collect(),
+        ),
+    );
     room.say(0, &Outbound::message(&shared));
-    let plan = DynamicFrame::new("dev", "req", "plan")
-        .unwrap()
-        .with("rows", vec![7.into(), 8.into()]);
+    let plan = dynamic("dev", "req", "plan").with("rows", vec![7.into(), 8.into()]);
     room.say(0, &Outbound::message(&plan));
     let position = room.host.session().position();
     let text = format!(
@@ -262,8 +254,9 @@ fn api_03_refuses_a_reference_to_a_value_of_another_type() {
     let delta: accp_runtime::Map<'_> = [("owner", "dev".into()), ("much", 7.into())]
         .into_iter()
         .collect();
-    let shared = DynamicFrame::new("dev", "sync", "state").unwrap();
-    let shared = shared.with("version", 1).with("delta", Value::Map(delta));
+    let shared = dynamic("dev", "sync", "state")
+        .with("version", 1)
+        .with("delta", Value::Map(delta));
     room.say(0, &Outbound::message(&shared));
     let codec = Codec::new(room.host.session_mut());
     let report = |key: &str| format!("@dev>done:schedule{{task:x|prog:$ctx.{key}|schema:TA}}");

@@ -102,9 +102,7 @@ proptest! {
             }
             room.settle();
         }
-        for _ in 0..80 {
-            room.pass(LONG);
-        }
+        room.pass_often(80, LONG);
         room.check_replicas();
         let expected = |agent: &str| (1..=sends).map(|n| format!("@{agent}>req:plan{{n:{n}}}")).collect::<Vec<_>>();
         let of = |texts: &[String], agent: &str| {

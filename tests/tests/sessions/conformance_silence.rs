@@ -222,9 +222,7 @@ fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
         let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
         // While the link is broken, the member tries many times. So it asks as soon as the link works again.
         for whole in [false, true] {
-            for _ in 0..10 {
-                room.pass(Duration::from_secs(32));
-            }
+            room.pass_often(10, Duration::from_secs(32));
             if !whole {
                 room.heal();
             }

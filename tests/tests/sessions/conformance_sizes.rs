@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, counting, frame, frame_tokens, numbers, open_host, options, tokens,
+    NOW, Node, counting, dynamic, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
@@ -170,9 +170,7 @@ proptest! {
             message = message.with(format!("list_{n}"), numbers(*length));
         }
         room.say(0, &Outbound::message(&message).in_chain("c1"));
-        for _ in 0..30 {
-            room.pass(Duration::from_secs(32));
-        }
+        room.pass_often(30, Duration::from_secs(32));
         room.check_replicas();
         let frames = room.host.frames();
         prop_assert_eq!(frames.len(), 1);
@@ -192,8 +190,7 @@ proptest! {
 #[test]
 fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
     let mut room = Room::pair();
-    let message = DynamicFrame::new("dev", "done", "plan")
-        .unwrap()
+    let message = dynamic("dev", "done", "plan")
         .with("a", numbers(60))
         .with("b", numbers(60))
         .with("c", numbers(60));

@@ -11,7 +11,9 @@ use proptest::prelude::*;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, Side, counting, frame, numbers, open_host, plan, rules};
+use crate::sessions::sides::{
+    Node, Side, counting, dynamic, frame, numbers, open_host, plan, rules,
+};
 
 /// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {
@@ -141,8 +143,7 @@ fn the_request_of_a_frame_that_is_taken_back() {
         }
     }
     let backup = copy(&room);
-    let done = DynamicFrame::new("dev", "done", "plan").unwrap();
-    let done = done.with("a", numbers(90));
+    let done = dynamic("dev", "done", "plan").with("a", numbers(90));
     room.say(0, &Outbound::message(&done).in_chain("c"));
     let has_request = |room: &Room| {
         let hot = room.host.state().hot();

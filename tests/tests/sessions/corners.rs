@@ -8,7 +8,7 @@ use accp_runtime::session::{Event, MemberId, Mid, Options, Outbound, Rules, Sche
 use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_host, options, plan};
+use crate::sessions::sides::{self, NOW, Node, dynamic, frame, numbers, open_host, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
@@ -35,9 +35,7 @@ fn a_chain_that_has_not_begun_is_cancelled_by_another() {
 fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     let mut room = Room::pair();
     room.say(0, &Outbound::message(message).in_chain("c"));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
@@ -57,9 +55,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
             .session_mut()
             .send(&Outbound::message(&message), NOW);
         room.settle();
-        for _ in 0..10 {
-            room.pass(LONG);
-        }
+        room.pass_often(10, LONG);
         assert!(sent.is_err(), "{intent}:{operation}");
         assert_eq!(
             room.members[0].session().outbox_len(),
@@ -72,8 +68,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
 /// The parts of an error carry `of`, as link errors do.
 #[test]
 fn an_error_in_parts() {
-    let message = DynamicFrame::new("dev", "fail", "error")
-        .unwrap()
+    let message = dynamic("dev", "fail", "error")
         .under("ER")
         .with("code", "E4002")
         .with("msg", "no")
@@ -93,9 +88,7 @@ fn bytes_are_asked_for_again() {
         &Outbound::message(&plan("dev", 1).with("goal", "x".repeat(60))),
     );
     room.heal();
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert!(room.host.cold_text("k101_1").is_some());
     room.check_replicas();
 }
@@ -160,9 +153,7 @@ fn an_answer_about_earlier_schemas_comes_late() {
         room.host.register(schema, NOW).unwrap();
         room.settle();
     }
-    for _ in 0..5 {
-        room.pass(LONG);
-    }
+    room.pass_often(5, LONG);
     let [host, dev] = [&room.host, &room.members[0]].map(|side| side.session().options());
     assert_eq!(dev.registry.hash(), host.registry.hash());
 }
@@ -274,9 +265,7 @@ fn a_strict_host_refuses_a_registry_that_breaks() {
     room.enter(options("qa"));
     let more = [("size", Type::Integer), ("note", Type::Text)];
     room.enter(with_fields("ops", &more));
-    for _ in 0..3 {
-        room.pass(LONG);
-    }
+    room.pass_often(3, LONG);
     let has_joined = |event: &Event| matches!(event, Event::Joined(_));
     let joined = room
         .members
@@ -308,9 +297,7 @@ fn a_host_with_narrower_limits() {
     let large = plan("dev", 1).with("goal", vec![accp_runtime::Value::from("x".repeat(40)); 100]);
     room.say(0, &Outbound::message(&large));
     room.say(0, &Outbound::message(&plan("dev", 2)));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert_eq!(room.members[0].session().outbox_len(), 0);
     assert_eq!(room.host.frames().len(), 1);
     let is_refusal = |event: &&Event| matches!(event, Event::Refused(..));
@@ -369,8 +356,7 @@ fn the_text_of_a_refused_delta() {
 #[test]
 fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let mut room = Room::counting(&["dev"]);
-    let result = DynamicFrame::new("dev", "done", "tool")
-        .unwrap()
+    let result = dynamic("dev", "done", "tool")
         .under("TC")
         .with("tool_name", "search")
         .with("result", 42);
@@ -410,9 +396,7 @@ fn a_host_that_was_told_that_a_member_is_gone() {
     room.host.disconnected(sides::member(101));
     room.host_says(&Outbound::message(&plan("hub", 1)));
     room.say(0, &Outbound::message(&plan("dev", 2)));
-    for _ in 0..3 {
-        room.pass(LONG);
-    }
+    room.pass_often(3, LONG);
     room.check_replicas();
 }
 
@@ -434,11 +418,8 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
         "put",
     ];
     for operation in operations {
-        let malformed = DynamicFrame::new("hub", "sync", operation)
-            .unwrap()
-            .with("x", 1);
-        let well_formed = DynamicFrame::new("hub", "sync", operation).unwrap();
-        let well_formed = well_formed
+        let malformed = dynamic("hub", "sync", operation).with("x", 1);
+        let well_formed = dynamic("hub", "sync", operation)
             .with("n", 101)
             .with("agents", Value::from(vec![Value::from("eve")]))
             .with("sid", "other")

@@ -11,7 +11,9 @@ use accp_testkit::Shared;
 use proptest::prelude::*;
 
 use crate::sessions::layers::LONG;
-use crate::sessions::sides::{NOW, Node as _, STANDARD, Side, envelope, member, options, plan};
+use crate::sessions::sides::{
+    NOW, Node as _, STANDARD, Side, dynamic, envelope, member, options, plan,
+};
 
 const HELLO: &str = "@hub>sync:registry{v:1|hash:a7f2c1}";
 
@@ -383,16 +385,12 @@ fn a_change_waits_for_the_state_that_it_changes() {
 fn long_values_stand_in_the_frame() {
     let mut guest = Guest::at(0);
     let long = "a text that other hosts would get by reference, because it is too long";
-    let message = DynamicFrame::new("qa", "req", "plan")
-        .unwrap()
-        .with("text", long);
+    let message = dynamic("qa", "req", "plan").with("text", long);
     let (_, sent) = guest.says(&message);
     assert_eq!(sent.len(), 1);
     let read = DynamicFrame::decode(&sent[0], &STANDARD).unwrap();
     assert_eq!(read.payload.get("text"), Some(&Value::from(long)));
-    let huge = DynamicFrame::new("qa", "req", "plan")
-        .unwrap()
-        .with("text", "x".repeat(70_000));
+    let huge = dynamic("qa", "req", "plan").with("text", "x".repeat(70_000));
     let now = guest.now;
     let error = guest
         .side

@@ -15,7 +15,7 @@ use accp_runtime::{DynamicFrame, Map, Registry, Value};
 
 use self::draft::{Draft, joined, short_forms};
 use crate::sessions::sides::{
-    Node as _, STANDARD, counting, envelope, member, options, plan, rules,
+    Node as _, STANDARD, counting, dynamic, envelope, member, options, plan, rules,
 };
 
 const WHY: &str = "The-customer-has-asked-twice-and-the-warehouse-says-that-it-was-never-sent.";
@@ -32,11 +32,7 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
     draft.dev(&plan("dev", 1));
-    draft.dev(
-        &DynamicFrame::new("dev", "done", "plan")
-            .unwrap()
-            .with("n", 1),
-    );
+    draft.dev(&dynamic("dev", "done", "plan").with("n", 1));
     draft.enters();
     draft.script.clear();
     draft.says("@qa>sync:registry{v:1|hash:a32838}");
@@ -45,9 +41,7 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     draft.says("@qa>req:lookup{order:7}[mid:5e1f00000001,seq:4,ts:1714000000]");
     draft.says("@qa>ping:link{}[mid:5e1f00000002,seq:4,ts:1714000001]");
     draft.notes("@dev answers, with a text that it sends by reference");
-    let done = DynamicFrame::new("dev", "done", "lookup")
-        .unwrap()
-        .with("why", WHY);
+    let done = dynamic("dev", "done", "lookup").with("why", WHY);
     draft
         .room
         .say(0, &Outbound::message(&done).in_chain("5e1f00000001"));

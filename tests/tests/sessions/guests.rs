@@ -12,7 +12,7 @@ use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
 
-use crate::sessions::sides::{NOW, Node, Side, member, mid_of, options, plan, rules};
+use crate::sessions::sides::{NOW, Node, Side, dynamic, member, mid_of, options, plan, rules};
 
 const AGENTS: [&str; 3] = ["dev", "qa", "ops"];
 
@@ -130,8 +130,7 @@ fn a_long_value_is_there_with_its_frame() {
         let (dev, qa) = (enters(&mut hub, "dev"), enters(&mut hub, "qa"));
         hub.carries_out(NOW);
         let long = "x".repeat(1 << 20);
-        let said = DynamicFrame::new("dev", "req", "plan").unwrap();
-        let said = said.with("text", long.clone());
+        let said = dynamic("dev", "req", "plan").with("text", long.clone());
         says(&mut hub, dev, &said).unwrap();
         let Some(Output::Batch(batch)) = hub.session_mut().poll() else {
             panic!("no batch");
@@ -212,16 +211,14 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     let mut hub = hub(rules(Scope::Sender));
     let (shop, bank) = (enters(&mut hub, "dev"), enters(&mut hub, "qa"));
     let amount = Decimal::parse("12.5").unwrap();
-    let pay = DynamicFrame::new("dev", "req", "transaction").unwrap();
-    let pay = pay
+    let pay = dynamic("dev", "req", "transaction")
         .with("transaction_id", "t1")
         .with("amount", amount)
         .under("TX");
     says(&mut hub, shop, &pay).unwrap();
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
-    let paid = DynamicFrame::new("qa", "done", "transaction").unwrap();
-    let paid = paid
+    let paid = dynamic("qa", "done", "transaction")
         .with("transaction_id", "t1")
         .with("status", "settled")
         .under("TX");

@@ -179,9 +179,7 @@ fn frames_of_an_old_copy_keep_their_ids() {
     let dev = room.members[0].session_mut();
     let third = dev.send(&Outbound::message(&plan("dev", 3)), now).unwrap();
     assert_eq!(third, second, "it knows of no later run");
-    for _ in 0..4 {
-        room.pass(Duration::from_secs(40));
-    }
+    room.pass_often(4, Duration::from_secs(40));
     let frames = room.host.frames();
     let mids: Vec<_> = frames.iter().map(|entry| entry.mid.clone()).collect();
     assert_eq!(mids[..2], [first, second]);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use accp_runtime::DynamicFrame;
 use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Verdict};
 use accp_runtime::session::{Event, Input, Outbound, Reference, Rules};
 use accp_session::{Output, Read};
@@ -10,7 +9,7 @@ use accp_store::{Retention, Store};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    HUB, NOW, Node, counting, frame, is_relay, member, mid_of, of, open_host, options,
+    HUB, NOW, Node, counting, dynamic, frame, is_relay, member, mid_of, of, open_host, options,
 };
 
 /// The host writes a grant into a frame of its own. The limits of frames do not apply to this frame, because a side
@@ -35,8 +34,7 @@ fn a_grant_longer_than_a_frame() {
 fn a_long_value_waits_for_no_timer() {
     for length in [20_000, 25_000, 100_000, 1_000_000] {
         let mut room = Room::new(&["dev", "lab"]);
-        let plan = DynamicFrame::new("dev", "req", "plan").unwrap();
-        let plan = plan.with("goal", "x".repeat(length));
+        let plan = dynamic("dev", "req", "plan").with("goal", "x".repeat(length));
         let dev = room.members[0].session_mut();
         dev.send(&Outbound::message(&plan), NOW).unwrap();
         // The reader asks for the value as soon as it knows the reference, before the host has the

@@ -76,9 +76,7 @@ fn kill(host: &mut Side) {
 /// same state. Checks that each frame that a side has written keeps to the grammar, link frames too.
 fn calm(room: &mut Room) {
     room.heal();
-    for _ in 0..40 {
-        room.pass(LONG);
-    }
+    room.pass_often(40, LONG);
     room.check_replicas();
     for passed in &room.passed {
         assert!(agree(passed.text.as_bytes()), "{}", passed.text);
@@ -89,9 +87,7 @@ fn calm(room: &mut Room) {
 fn kill_all_and_calm(room: &mut Room) {
     spoil_link(room);
     kill_all(room);
-    for _ in 0..4 {
-        room.pass(LONG);
-    }
+    room.pass_often(4, LONG);
     kill_all(room);
     calm(room);
 }

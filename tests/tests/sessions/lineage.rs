@@ -123,9 +123,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     let why = "no member that is ahead of this host has come back yet";
     assert_eq!(early, Err(InputError::Recover(why)));
     room.heal();
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
 
     decide(&mut room, Input::Recover).unwrap();
     let is_back = |event: &Event| matches!(event, Event::Recovered(range) if *range.end() == last);
@@ -134,9 +132,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
         "{:?}",
         room.host.events
     );
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
     let after = room.host.frames();
     assert_eq!(said(&after)[..said(&before).len()], said(&before));
     let facts = |entry: &Entry| {
@@ -198,13 +194,9 @@ fn a_host_takes_back_that_a_value_has_expired() {
     room.settle();
     talk(&mut room, 2..4);
     restore(&mut room, backup);
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
     decide(&mut room, Input::Recover).unwrap();
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
     room.check_replicas();
     assert_eq!(room.host.session().next_timeout(), None);
 }
@@ -237,26 +229,20 @@ fn a_host_goes_its_own_way() {
         room.host_says(&Outbound::message(&plan("hub", n)));
     }
     room.heal();
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     assert!(
         room.host.session().position() > last,
         "the claims are not beyond its log"
     );
     assert!(lost(&room).iter().any(|(id, _)| *id == member(101)));
     decide(&mut room, Input::Recover).unwrap();
-    for _ in 0..3 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(3, 40 * SECOND);
     let failed = |event: &Event| matches!(event, Event::NotRecovered(_));
     assert!(room.host.events.iter().any(failed));
     assert!(!room.host.session().is_quiet());
 
     decide(&mut room, Input::Fork(LogKey::new([9; 32]))).unwrap();
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     // Both members hold entries that the host does not have.
     for id in [101, 102] {
         assert!(
@@ -385,9 +371,7 @@ fn the_host_was_opened_anew() {
     for n in 0..9 {
         room.host_says(&Outbound::message(&plan("hub", n)));
     }
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     for (at, id) in [(0, 101), (1, 102)] {
         assert!(room.host.events.contains(&Event::Removed(member(id))));
         // Nothing of the other log is in the store of the member.
@@ -417,9 +401,7 @@ fn a_relay_that_was_changed_on_its_way() {
         vec![text.clone()]
     });
     talk(&mut room, 0..6);
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     assert_eq!(said(&room.members[1].log()), ["0", "1", "2", "3", "4", "5"]);
     room.check_replicas();
 }

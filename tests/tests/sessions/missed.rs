@@ -9,7 +9,7 @@ use accp_runtime::{AgentId, DynamicFrame};
 use crate::sessions::lineage::{copy, restore, said};
 use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, is_relay, options, plan, rules};
+use crate::sessions::sides::{Node, dynamic, is_relay, options, plan, rules};
 
 /// A member lacks the entry of a cancellation, because the host has discarded it. The member's handlers are told of the
 /// cancellation nevertheless, both for a request in the chain itself and for one in a chain below.
@@ -17,9 +17,7 @@ use crate::sessions::sides::{Node, is_relay, options, plan, rules};
 fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     let mut room = room_of_one();
     let request = |n, aid: Option<&Mid>| {
-        let mut message = DynamicFrame::new("hub", "req", "plan")
-            .unwrap()
-            .with("n", n);
+        let mut message = dynamic("hub", "req", "plan").with("n", n);
         message.envelope.causation_id = aid.map(|aid| aid.to_string().into());
         Outbound::owned_message(message)
     };
@@ -82,9 +80,7 @@ fn a_fold_of_a_log_that_began_later() {
     for n in 0..3 {
         room.host_says(&Outbound::message(&plan("hub", n)));
     }
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
     room.check_replicas();
 }

@@ -143,23 +143,17 @@ fn frames_that_were_never_taken_are_lost_again() {
     // The host drops the frames while its clock is ahead.
     room.host.ahead = 3_600_000;
     lose(&mut room, |passed| passed.text.contains("{asks:["));
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
+    room.pass_often(20, SECOND);
     goes_back(&mut room);
     sent.push(room.say(0, &Outbound::message(&plan("dev", 4))));
     lose(&mut room, |passed| {
         passed.to == DEV && passed.text.contains(",by:")
     });
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
+    room.pass_often(20, SECOND);
     assert_eq!(logged(&mut room), sent);
     goes_back(&mut room);
     room.heal();
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
+    room.pass_often(20, SECOND);
     assert_eq!(logged(&mut room), sent);
     are_acknowledged(&room, &[sent]);
     room.check_replicas();

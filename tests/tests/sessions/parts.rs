@@ -27,13 +27,9 @@ fn a_frame_whose_parts_are_far_apart() {
         }
     });
     room.say(0, &Outbound::message(&message));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     room.heal();
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
+    room.pass_often(10, LONG);
     assert_eq!(room.host.frames().len(), 1);
     assert_eq!(room.members[0].session().outbox_len(), 0);
 }

@@ -118,9 +118,7 @@ fn a_host_is_silent_about_a_frame() {
         let answer = passed.text.replacen('|', &gone, usize::from(is_answer));
         vec![answer]
     });
-    for _ in 0..10 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(10, 40 * SECOND);
     let fates = fates(&room.members[0]);
     let wanted = [
         (sent[0].clone(), "expired"),
@@ -242,9 +240,7 @@ fn a_member_asks_about_the_frames_of_its_store() {
     room.restart(MemberId::HOST).unwrap();
     // The member sends these frames again. It also misses the replies that call them duplicates.
     lose(&mut room, |passed| passed.text.contains("code:E3002"));
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     let ([asked], [told]) = (&asking(&room, 101, 100)[..], &asking(&room, 100, 101)[..]) else {
         panic!("it asks once");
     };
@@ -285,9 +281,7 @@ fn frames_that_the_host_has_never_taken() {
         let (mut sent, backup) = say_unheard(&mut room);
         room.host.ahead = 3_600_000;
         lose(&mut room, |passed| passed.text.contains("{asks:["));
-        for _ in 0..20 {
-            room.pass(SECOND);
-        }
+        room.pass_often(20, SECOND);
         let dropped = |event: &Event| match event {
             Event::Dropped(mid) => Some(mid.clone()),
             _ => None,
@@ -303,16 +297,12 @@ fn frames_that_the_host_has_never_taken() {
         if restarts {
             let is_plan = |passed: &Passed| passed.text.contains("@dev>req:plan{");
             lose(&mut room, is_plan);
-            for _ in 0..20 {
-                room.pass(SECOND);
-            }
+            room.pass_often(20, SECOND);
             sent.push(room.say(0, &Outbound::message(&plan("dev", 4))));
             room.restart(DEV).unwrap();
         }
         room.heal();
-        for _ in 0..20 {
-            room.pass(SECOND);
-        }
+        room.pass_often(20, SECOND);
         let answer = asking(&room, 100, 101).pop().unwrap();
         assert_eq!(
             (listed(&answer, "has"), listed(&answer, "gone")),
@@ -352,9 +342,7 @@ fn frames_behind_one_that_has_a_new_id() {
         if restarts {
             room.restart(DEV).unwrap();
         }
-        for _ in 0..10 {
-            room.pass(40 * SECOND);
-        }
+        room.pass_often(10, 40 * SECOND);
         let asked = asking(&room, 101, 100);
         let asked: Vec<_> = asked.iter().map(|text| listed(text, "asks")).collect();
         // Later the member asks only about its first frame, because it has heard nothing of that
@@ -365,9 +353,7 @@ fn frames_behind_one_that_has_a_new_id() {
         assert_eq!(asked, Vec::from_iter(expected));
         assert!(!silent.is_empty());
         room.heal();
-        for _ in 0..4 {
-            room.pass(40 * SECOND);
-        }
+        room.pass_often(4, 40 * SECOND);
         assert_eq!(logged(&mut room), sent);
         are_acknowledged(&room, &[sent.to_vec()]);
         room.check_replicas();
@@ -458,9 +444,7 @@ fn a_frame_comes_again_after_its_sender_has_left() {
     let now = room.now;
     room.host.leave(DEV, now);
     room.heal();
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
+    room.pass_often(4, 40 * SECOND);
     let again = room.passed(101, 100).filter(|text| text.contains("{n:1}"));
     assert!(again.count() > 1);
     let errors = room.passed(100, 101).filter(|text| text.contains(">fail:"));

@@ -99,6 +99,13 @@ impl Room {
         self.settle();
     }
 
+    /// Lets this time pass again and again.
+    pub(crate) fn pass_often(&mut self, times: usize, time: Duration) {
+        for _ in 0..times {
+            self.pass(time);
+        }
+    }
+
     /// Sends a member's frame, and delivers it to all sides.
     pub(crate) fn say(&mut self, index: usize, outbound: &Outbound<'_>) -> Mid {
         let now = self.now;

@@ -61,10 +61,14 @@ pub(crate) fn rules(scope: Scope) -> Rules {
     }
 }
 
+/// Returns a message without payload.
+pub(crate) fn dynamic<'a>(agent: &'a str, intent: &str, operation: &'a str) -> DynamicFrame<'a> {
+    DynamicFrame::new(agent, intent, operation).unwrap()
+}
+
 /// Returns a request with a number, by which the test knows it.
 pub(crate) fn plan(agent: &'static str, n: i64) -> DynamicFrame<'static> {
-    let message = DynamicFrame::new(agent, "req", "plan").unwrap();
-    message.with("n", n)
+    dynamic(agent, "req", "plan").with("n", n)
 }
 
 /// Returns a list of this many numbers, which takes twice as many tokens.

@@ -4,16 +4,18 @@ mod refused;
 
 use std::time::Duration;
 
+use accp_runtime::Value;
 use accp_runtime::context::{CheckpointHooks, Digest, Frozen, Verdict};
 use accp_runtime::session::{
     Event, Input, InputError, MemberId, Outbound, Reference, Rules, Scope, SummaryError,
 };
-use accp_runtime::{DynamicFrame, Value};
 use insta::assert_snapshot;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_host, options, rules, tokens};
+use crate::sessions::sides::{
+    NOW, Node, Side, counting, dynamic, frame, open_host, options, rules, tokens,
+};
 
 fn late(scope: Scope) -> Rules {
     Rules {
@@ -64,8 +66,9 @@ fn invented(words: &[&str]) -> Result<(), SummaryError> {
 
 /// A member does the task of this number, under a chain of its own.
 fn does(room: &mut Room, n: i64) {
-    let done = DynamicFrame::new("dev", "done", "plan").unwrap();
-    let done = done.with("task", format!("T{n}")).with("n", n);
+    let done = dynamic("dev", "done", "plan")
+        .with("task", format!("T{n}"))
+        .with("n", n);
     room.say(0, &Outbound::message(&done));
 }
 

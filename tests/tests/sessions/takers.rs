@@ -260,9 +260,7 @@ fn a_request_gets_its_taker_once_the_host_has_what_it_lost() {
     assert_eq!(have(&room, &asked), []);
     restore(&mut room, backup);
     room.heal();
-    for _ in 0..3 {
-        room.pass(Duration::from_secs(40));
-    }
+    room.pass_often(3, Duration::from_secs(40));
     decide(&mut room, Input::Recover).unwrap();
     room.pass(Duration::from_secs(60));
     assert_eq!(have(&room, &asked), [(LAB, false)]);

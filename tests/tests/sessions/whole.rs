@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq, TransactionReq};
 use accp_runtime::session::{Event, Inbound, MemberId, Outbound, Rules, Time, Transmit};
-use accp_runtime::{AgentId, Decimal, DecodeError, DynamicFrame, ErrorCode, Value};
+use accp_runtime::{AgentId, Decimal, DecodeError, ErrorCode, Value};
 use accp_store::{Driver, DriverError, MemoryStore};
 
-use crate::sessions::sides::{NOW, options, plan};
+use crate::sessions::sides::{NOW, dynamic, options, plan};
 
 type Store = Arc<Mutex<MemoryStore>>;
 type Node = Driver<Store, Vec<Transmit>>;
@@ -119,15 +119,7 @@ impl Pair {
 }
 
 fn schedule(task: String) -> ScheduleReq<'static> {
-    ScheduleReq {
-        assignee: AgentId::new("dev").unwrap(),
-        task: task.into(),
-        priority: "high".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    }
+    ScheduleReq::new(AgentId::new("dev").unwrap(), task).priority("high")
 }
 
 fn task(inbound: &Inbound) -> Result<String, DecodeError> {
@@ -240,16 +232,14 @@ fn a_reference_to_a_value_of_another_type() {
     let text = plan("hub", 1).with("note", "x".repeat(60));
     pair.host.send(&Outbound::message(&text), pair.now).unwrap();
     let key = "cold.k100_1";
-    let report = DynamicFrame::new("hub", "done", "schedule")
-        .unwrap()
+    let report = dynamic("hub", "done", "schedule")
         .under("TA")
         .with("task", "x")
         .with("progress", Value::Ref(key.into()));
     pair.host
         .send(&Outbound::message(&report).in_chain("s"), pair.now)
         .unwrap();
-    let pay = DynamicFrame::new("hub", "req", "transaction")
-        .unwrap()
+    let pay = dynamic("hub", "req", "transaction")
         .under("TX")
         .with("transaction_id", "t-1")
         .with("account", Value::Ref(key.into()))

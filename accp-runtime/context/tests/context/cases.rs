@@ -6,7 +6,7 @@ use accp_runtime::session::Time;
 use insta::assert_snapshot;
 
 use super::Quarters;
-use super::table::{Table, frame, telling};
+use super::table::{QUIET, Table, frame, telling};
 
 #[test]
 fn the_current_frame_stays_with_its_request_and_those_in_flight() {
@@ -27,8 +27,7 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
         in_flight: &[in_flight],
         triggers: &[Trigger::Done, Trigger::Comp, Trigger::Done],
         at: Time::from_secs(1_714_000_000),
-        version: 0,
-        late: None,
+        ..QUIET
     });
     assert_snapshot!(table.context(), @r"
     @warm>sync:ckpt_1{cold:p1-p5|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]}
@@ -186,12 +185,8 @@ fn a_checkpoint_of_nothing_takes_no_line() {
     let current = table.say("@a>comp:state{}");
     let checkpoint = table.turn(Turn {
         current: Some(current),
-        parent: None,
-        in_flight: &[],
         triggers: &[Trigger::Comp],
-        at: Time::from_secs(0),
-        version: 0,
-        late: None,
+        ..QUIET
     });
     assert_eq!(
         (checkpoint.id(), checkpoint.digest(), checkpoint.left()),
@@ -214,12 +209,8 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
     assert!(table.hot.lines().nth(1).unwrap().contains("ref:$cold.p2"));
     table.turn(Turn {
         current: Some(current),
-        parent: None,
-        in_flight: &[],
         triggers: &[Trigger::Hot],
-        at: Time::from_secs(0),
-        version: 0,
-        late: None,
+        ..QUIET
     });
     assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
     assert!(!table.hot.is_full());
@@ -247,15 +238,7 @@ fn hooks_see_what_would_leave() {
     let mut hooks = Two(Vec::new());
     let mut table = Table::default();
     table.say("@a>done:plan{}");
-    let turn = Turn {
-        current: None,
-        parent: None,
-        in_flight: &[],
-        triggers: &[Trigger::Phase],
-        at: Time::from_secs(0),
-        version: 0,
-        late: None,
-    };
+    let turn = QUIET;
     let checkpointer = Table::checkpointer();
     let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
     assert_eq!(hooks.before(&frozen), Verdict::Veto("too few".into()));
@@ -278,12 +261,8 @@ fn what_leaves_is_remembered_before_what_is_cut() {
     let current = table.say(&telling("b", "row"));
     let checkpoint = table.turn(Turn {
         current: Some(current),
-        parent: None,
-        in_flight: &[],
         triggers: &[Trigger::Hot],
-        at: Time::from_secs(0),
-        version: 0,
-        late: None,
+        ..QUIET
     });
     assert!(checkpoint.kept()[0].cut);
     assert_eq!(
@@ -342,12 +321,9 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
         }
         let turn = Turn {
             current: Some(table.position),
-            parent: None,
             in_flight: &in_flight,
             triggers: &Trigger::ALL,
-            at: Time::from_secs(0),
-            version: 0,
-            late: None,
+            ..QUIET
         };
         let checkpoint = checkpointer.take(&checkpointer.freeze(&table.hot, &table.warm, turn));
         let text = frame(&checkpoint);
@@ -377,9 +353,7 @@ fn what_stays_hot_leaves_room_for_the_next_frame() {
             parent: Some(parent),
             in_flight: &in_flight,
             triggers: &[Trigger::Done],
-            at: Time::from_secs(0),
-            version: 0,
-            late: None,
+            ..QUIET
         });
         let tokens = |is_other: bool| -> u32 {
             let kept = checkpoint.kept().iter();
@@ -405,15 +379,7 @@ fn a_line_without_room_for_a_summary_has_none() {
             },
             ..Table::checkpointer()
         };
-        let turn = Turn {
-            current: None,
-            parent: None,
-            in_flight: &[],
-            triggers: &[Trigger::Phase],
-            at: Time::from_secs(0),
-            version: 0,
-            late: None,
-        };
+        let turn = QUIET;
         let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
         checkpointer
             .take(&frozen)

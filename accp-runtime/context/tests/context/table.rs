@@ -7,6 +7,17 @@ use accp_runtime::{AgentId, DynamicFrame, Envelope, Registry};
 
 use super::Quarters;
 
+/// The end of a phase, with no request in flight.
+pub(crate) const QUIET: Turn<'static> = Turn {
+    current: None,
+    parent: None,
+    in_flight: &[],
+    triggers: &[Trigger::Phase],
+    at: Time::from_secs(0),
+    version: 0,
+    late: None,
+};
+
 /// A host that takes a checkpoint on demand.
 #[derive(Default)]
 pub(crate) struct Table {
@@ -35,15 +46,7 @@ impl Table {
 
     /// Takes a checkpoint that leaves only the requests in flight hot.
     pub(crate) fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
-        self.turn(Turn {
-            current: None,
-            parent: None,
-            in_flight,
-            triggers: &[Trigger::Phase],
-            at: Time::from_secs(0),
-            version: 0,
-            late: None,
-        })
+        self.turn(Turn { in_flight, ..QUIET })
     }
 
     pub(crate) fn turn(&mut self, turn: Turn<'_>) -> Checkpoint {

@@ -36,6 +36,13 @@ impl TestHub {
         Self::start_in(tempfile::tempdir().unwrap(), args)
     }
 
+    /// Starts a hub, and returns a client without a token, too.
+    fn open(args: impl Words) -> (Self, Client) {
+        let hub = Self::start(args);
+        let client = hub.client();
+        (hub, client)
+    }
+
     fn start_in(folder: TempDir, args: impl Words) -> Self {
         let (process, url) = Running::hub(args, folder.path());
         Self {
@@ -356,8 +363,7 @@ fn a_safe_method_never_writes() {
 
 #[test]
 fn pages_of_other_sites_get_nothing() {
-    let hub = TestHub::start("");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("");
     let own = format!("http://{}", hub.url.trim_start_matches("http://"));
     for route in safe_routes("lunch", "dev") {
         let is_public = ["/ui", "/openapi.json", "/readyz", "/"].contains(&&*route);
@@ -416,8 +422,7 @@ fn until_ready_is(client: &Client, status: u16) -> String {
 
 #[test]
 fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
-    let hub = TestHub::start("hub.accp");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("hub.accp");
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
@@ -457,10 +462,8 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
 
 #[test]
 fn a_log_whose_last_entry_is_for_no_reader_ends() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
-    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    let (_hub, client) = TestHub::open("--memory");
+    client.posts("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     let refused = frame("@dev>sync:grant{}", "abc101000002", 2, "sid:lunch");
     assert_eq!(client.post_frame(&refused).status, 400);
     for (query, frames) in [("", 1), ("?after=2", 1), ("?after=900", 0), ("?limit=1", 0)] {

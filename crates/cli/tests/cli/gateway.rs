@@ -256,12 +256,7 @@ fn a_ledger_says_what_was_saved_and_signs_it() {
     let folder = folder.0.path();
     let (url, _gets) = provider();
     let missing = accp(folder, "gateway report");
-    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
-    assert!(
-        missing.stderr.contains("gateway.accp"),
-        "{}",
-        missing.stderr
-    );
+    missing.code_is(2).stderr_has("gateway.accp");
     let gateway = Gateway::start(folder, &format!("--upstream anthropic={url}"));
     let session = gateway.ask(&request(3));
     let rows = || accp(folder, "gateway report --by session --json").stdout;
@@ -275,28 +270,18 @@ fn a_ledger_says_what_was_saved_and_signs_it() {
     let table = accp(folder, "gateway report --by model").stdout;
     assert!(table.contains("claude-m"), "{table}");
     let receipt = accp(folder, &format!("gateway receipt {session}"));
-    assert_eq!(receipt.code, Some(0), "{}", receipt.stderr);
+    receipt.code_is(0);
     std::fs::write(folder.join("receipt.json"), &receipt.stdout).unwrap();
     let key = accp(folder, "gateway key").stdout;
     let checked = accp(
         folder,
         &format!("gateway verify receipt.json --key {}", key.trim()),
     );
-    assert!(
-        checked.stdout.starts_with("The signature holds."),
-        "{}{}",
-        checked.stdout,
-        checked.stderr
-    );
+    checked.stdout_starts("The signature holds.");
     let forged = receipt.stdout.replace("\"requests\":1", "\"requests\":7");
     std::fs::write(folder.join("receipt.json"), forged).unwrap();
     let checked = accp(folder, "gateway verify receipt.json");
-    assert_eq!(checked.code, Some(1));
-    assert!(
-        checked.stderr.contains("the receipt has changed"),
-        "{}",
-        checked.stderr
-    );
+    checked.code_is(1).stderr_has("the receipt has changed");
     gateway.kill();
 }
 
@@ -332,8 +317,7 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         ("--upstream-ca none.pem", "none.pem"),
     ] {
         let run = accp(folder.0.path(), &format!("gateway {args}"));
-        assert_eq!(run.code, Some(2), "{args}: {}", run.stderr);
-        assert!(run.stderr.contains(cure), "{args}: {}", run.stderr);
+        run.code_is(2).stderr_has(cure);
         assert!(!folder.path("gateway.accp").exists(), "{args}");
     }
 }
@@ -347,15 +331,13 @@ fn a_gateway_that_cannot_start_makes_no_ledger() {
         folder.0.path(),
         &format!("gateway --listen {} --ledger other.accp", one.address),
     );
-    assert_eq!(other.code, Some(2), "{}", other.stderr);
-    assert!(other.stderr.contains("--listen"), "{}", other.stderr);
+    other.code_is(2).stderr_has("--listen");
     assert!(!folder.path("other.accp").exists());
     let same = accp(
         folder.0.path(),
         "gateway --listen 127.0.0.1:0 --ledger one.accp",
     );
-    assert_eq!(same.code, Some(2), "{}", same.stderr);
-    assert!(same.stderr.contains("another gateway"), "{}", same.stderr);
+    same.code_is(2).stderr_has("another gateway");
     one.kill();
 }
 
@@ -393,8 +375,7 @@ fn random_bytes_that_begin_with_a_blank_are_a_key() {
         Gateway::start(folder, "--key-file random.key").kill();
     }
     let other = accp(folder, "gateway --listen 127.0.0.1:0");
-    assert_eq!(other.code, Some(1), "{}", other.stderr);
-    assert!(other.stderr.contains("with --key-file"), "{}", other.stderr);
+    other.code_is(1).stderr_has("with --key-file");
 }
 
 #[test]
@@ -403,10 +384,10 @@ fn a_ledger_that_cannot_be_written_is_named_with_a_cure() {
     for ledger in ["missing/gateway.accp", "file/gateway.accp"] {
         let line = format!("gateway --listen 127.0.0.1:0 --ledger {ledger}");
         let run = accp(folder.0.path(), &line);
-        assert_eq!(run.code, Some(2), "{ledger}: {}", run.stderr);
+        run.code_is(2);
         let error = format!("error: {ledger}: the ledger cannot be written (");
-        assert!(run.stderr.contains(&error), "{}", run.stderr);
-        assert!(run.stderr.contains("with --ledger"), "{}", run.stderr);
+        run.stderr_has(&error);
+        run.stderr_has("with --ledger");
     }
 }
 
@@ -416,9 +397,9 @@ fn a_receipt_that_is_not_a_text_is_bad_input() {
     let folder = Folder::with(&[]);
     std::fs::write(folder.path("receipt.json"), b"{\"a\":\xff}").unwrap();
     let run = accp(folder.0.path(), "gateway verify receipt.json");
-    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    run.code_is(1);
     let told = "error: receipt.json: byte 5 is not UTF-8; give a receipt";
-    assert!(run.stderr.starts_with(told), "{}", run.stderr);
+    run.stderr_starts(told);
 }
 
 /// Each request takes two open files, and many systems let a program begin with few.

@@ -5,17 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::http;
 use super::hub::Running;
 
 /// A client of MCP over HTTP.
 struct Model {
     url: String,
     session: String,
-}
-
-fn http() -> ureq::Agent {
-    let config = ureq::Agent::config_builder().http_status_as_error(false);
-    ureq::Agent::new_with_config(config.build())
 }
 
 impl Model {

@@ -323,13 +323,8 @@ fn a_hub_that_does_not_answer_is_told_with_a_cure() {
 fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = Running::hub("--memory", folder.path());
-    let http = ureq::Agent::new_with_config(
-        ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .build(),
-    );
     let ask = |path: &str, origin: Option<&str>| {
-        let mut request = http
+        let mut request = super::http()
             .post(format!("{url}/mcp/{path}"))
             .content_type("application/json")
             .header("accept", "application/json, text/event-stream");

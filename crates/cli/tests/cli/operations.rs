@@ -4,15 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::hub::{Running, run};
-use super::{command, finish, workspace};
+use super::{command, finish, http, workspace};
 
 /// A text that the tests put into frames, values, tokens and paths. It must never occur in a log.
 const SECRET: &str = "xyzzy";
-
-fn http() -> ureq::Agent {
-    let config = ureq::Agent::config_builder().http_status_as_error(false);
-    ureq::Agent::new_with_config(config.build())
-}
 
 fn read(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).unwrap()

@@ -368,9 +368,8 @@ fn verify_reads_what_stands_there() {
     assert_eq!(run.json()[0]["faults"].as_array().unwrap().len(), 5);
 }
 
-/// A checkpoint that cannot be read is told, with its place. The rest of the session is shown.
-#[test]
-fn a_checkpoint_that_cannot_be_read_is_told() {
+/// Makes a folder with a session in `long.db` that has a snapshot, and returns the time of its frames.
+fn long() -> (Folder, Time) {
     let folder = Folder::with(&[]);
     let hub = AgentId::new("hub").unwrap();
     let options = Options::new("long", hub, Arc::new(Registry::standard()));
@@ -386,7 +385,13 @@ fn a_checkpoint_that_cannot_be_read_is_told() {
         session.send(&Outbound::message(&task), now).unwrap();
     }
     host.carry_out(now).unwrap();
-    drop(host);
+    (folder, now)
+}
+
+/// A checkpoint that cannot be read is told, with its place. The rest of the session is shown.
+#[test]
+fn a_checkpoint_that_cannot_be_read_is_told() {
+    let (folder, now) = long();
     let mut store = SqliteStore::open(folder.path("long.db")).unwrap();
     let side = SideId::new("long", "hub");
     let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
@@ -418,25 +423,7 @@ fn a_checkpoint_that_cannot_be_read_is_told() {
 /// Verify finds a snapshot that is whole but differs from the log.
 #[test]
 fn verify_folds_the_log_again() {
-    let folder = Folder::with(&[]);
-    let options = Options::new(
-        "long",
-        AgentId::new("hub").unwrap(),
-        Arc::new(Registry::standard()),
-    );
-    let now = Time::from_secs(1_714_000_000);
-    let store = SqliteStore::open(folder.path("long.db")).unwrap();
-    let link = Vec::<Transmit>::new();
-    let mut host = Driver::open_host(store, link, options, Rules::default(), now).unwrap();
-    let task = DynamicFrame::new("hub", "req", "plan")
-        .unwrap()
-        .with("x", 1);
-    for _ in 0..1_000 {
-        let session = host.session_mut().unwrap();
-        session.send(&Outbound::message(&task), now).unwrap();
-    }
-    host.carry_out(now).unwrap();
-    drop(host);
+    let (folder, _) = long();
     insta::assert_snapshot!(fine(&folder, "session verify long.db"), @r"
     long: fine: 1002 entries, the log folds to the snapshot at 1002;
       0 references can be read, 0 checkpoints list 0 frames that moved

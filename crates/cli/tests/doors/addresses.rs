@@ -15,9 +15,7 @@ async fn told(address: &str, name: &'static str) -> String {
 }
 
 fn running() -> (tempfile::TempDir, Hub, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::new(folder.path());
-    hub.start();
+    let (folder, hub) = Hub::started(crate::doors::REGISTRY);
     let place = hub.url().replace("ws://", "");
     (folder, hub, place)
 }

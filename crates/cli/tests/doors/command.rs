@@ -18,9 +18,7 @@ const WORDS: [&str; 4] = [
 
 #[test]
 fn a_store_knows_the_registry_of_its_sessions() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::new(folder.path());
-    hub.start();
+    let (folder, mut hub) = Hub::started(crate::doors::REGISTRY);
     for frame in FRAMES {
         let (fine, said) = hub.accp(("send", frame));
         assert!(fine, "{said}");
@@ -106,9 +104,7 @@ fn numbers_of_json_keep_their_digits() {
 /// leaves nothing in the log.
 #[test]
 fn a_session_has_its_level_and_its_hub_answers_a_ping() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::new(folder.path());
-    hub.start();
+    let (folder, mut hub) = Hub::started(crate::doors::REGISTRY);
     assert!(hub.accp(("send", FRAMES[0])).0);
     let (fine, said) = hub.accp("send @dev>ping:link{}");
     assert!(fine && said.starts_with("@hub>pong:link{}["), "{said}");

@@ -375,9 +375,7 @@ fn session(rows: &[Row], hub: Age, writer: Age) -> Vec<String> {
 /// A hub and an agent store a session, and then continue the session with the other registry. Returns a cell for each
 /// row.
 fn log(rows: &[Row], writer: Age) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), &writer.registry());
-    hub.start();
+    let (folder, mut hub) = Hub::started(&writer.registry());
     let reader = Program::of(writer, "reader", folder.path(), &hub);
     reader.kill();
     let mut from = Program::of(writer, "writer", folder.path(), &hub);

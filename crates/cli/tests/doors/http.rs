@@ -139,9 +139,7 @@ fn piece(index: u64, seq: u64, more: &str, meta: &str) -> String {
 
 #[test]
 fn the_status_of_a_stream_is_that_of_its_first_frame() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(OWN);
     let chain = ",cid:abc";
     let refused = [
         (piece(0, 1, "", ""), "no cid"),
@@ -186,9 +184,7 @@ fn the_status_of_a_stream_is_that_of_its_first_frame() {
 
 #[test]
 fn what_is_no_frame_holds_up_no_frame() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, hub) = Hub::started(OWN);
     let mut post = Chunked::frames(&hub);
     post.chunk(&piece(0, 1, "", ",cid:abc"));
     assert_eq!(post.status(), 200);
@@ -210,9 +206,7 @@ fn what_is_no_frame_holds_up_no_frame() {
 
 #[test]
 fn errors_outside_of_a_session_are_frames_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, hub) = Hub::started(OWN);
     let frames = ("/accp/v1/frames", "Content-Type: application/accp\r\n");
     let long = format!("@dev>req:note{{text:{}}}[sid:s]", "x".repeat(70_000));
     let asked = [
@@ -278,9 +272,7 @@ fn errors_outside_of_a_session_are_frames_of_their_own() {
 
 #[test]
 fn retry_is_what_the_code_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, hub) = Hub::started(OWN);
     let later = now() + 4000;
     for (frame, code, retry) in [
         (
@@ -349,9 +341,7 @@ fn the_debug_mode_tells_what_comes_and_goes_by_post() {
 
 #[test]
 fn a_peer_of_the_draft_learns_the_registry_by_post() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(OWN);
     let ask = |hub: &Hub, mid: u64, hash: &str| {
         let mut post = Chunked::frames(hub);
         post.chunk(&format!(
@@ -393,9 +383,7 @@ fn a_peer_of_the_draft_learns_the_registry_by_post() {
 
 #[test]
 fn a_harness_ends_phases_and_registers_schemas() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(OWN);
     let send = |hub: &Hub, mid: u64, seq: u64, text: &str| {
         let mut post = Chunked::frames(hub);
         post.chunk(&format!(
@@ -457,9 +445,7 @@ fn a_harness_ends_phases_and_registers_schemas() {
 
 #[test]
 fn a_frame_without_an_id_or_a_number_is_refused_and_a_ping_is_answered() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(OWN);
     for restarted in [false, true] {
         for (metadata, missing) in [
             ("seq:1,sid:s", "a_mid"),

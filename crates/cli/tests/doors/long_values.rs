@@ -46,9 +46,7 @@ pub(crate) fn are_small(frames: &[String], longest: usize) {
 
 #[test]
 fn a_long_answer_of_a_command_goes_by_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::new(folder.path());
-    hub.start();
+    let (folder, hub) = Hub::started(crate::doors::REGISTRY);
     let long = words(300);
     std::fs::write(folder.path().join("words"), long.replace('_', " ")).unwrap();
     let _cook = Cook::start(&hub, "", "cat words");
@@ -79,9 +77,7 @@ fn a_long_answer_of_a_command_goes_by_reference() {
 
 #[test]
 fn a_long_value_that_is_sent_goes_by_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::new(folder.path());
-    hub.start();
+    let (_folder, hub) = Hub::started(crate::doors::REGISTRY);
     // The command gets the whole values and prints the length of the frame.
     let _cook = Cook::start(&hub, "", "wc -c");
     let (at_51, long) = ("x".repeat(51), words(300));

@@ -30,9 +30,7 @@ fn frames(hub: &Hub, part: &str) -> Vec<String> {
 
 #[test]
 fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), REGISTRY);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(REGISTRY);
     let (ann, bob) = (cook(&hub, "ann"), cook(&hub, "bob"));
     for (question, by) in [
         ("@desk>req:order{cook:ann|dish:soup|schema:OR}", "ann"),
@@ -94,9 +92,7 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
 /// If the command prints nothing, there is no answer, and the agent ends the chain.
 #[test]
 fn a_request_for_one_agent_ends_without_an_answer() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), REGISTRY);
-    hub.start();
+    let (_folder, hub) = Hub::started(REGISTRY);
     let _ann = Cook::start_as(&hub, "ann", "", "true");
     let (_, said) = hub.accp(("ask", "@desk>req:order{cook:ann|dish:soup|schema:OR}"));
     assert!(said.starts_with("@ann>end:order{}["), "{said}");
@@ -106,9 +102,7 @@ fn a_request_for_one_agent_ends_without_an_answer() {
 /// reaches all agents.
 #[test]
 fn a_question_that_names_nobody_has_one_agent_at_a_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), REGISTRY);
-    hub.start();
+    let (_folder, mut hub) = Hub::started(REGISTRY);
     let question = "@desk>req:order{dish:soup|schema:OR}";
     let (is_fine, said) = hub.accp(("ask", question));
     let why = "an agent of the session that takes req:order:OR, and none that has joined does";
@@ -142,9 +136,7 @@ fn a_question_that_names_nobody_has_one_agent_at_a_time() {
 /// again.
 #[test]
 fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), REGISTRY);
-    hub.start();
+    let (_folder, hub) = Hub::started(REGISTRY);
     let _ann = cook(&hub, "ann");
     within(Duration::from_secs(20), || {
         (!frames(&hub, "sync:takes{").is_empty()).then_some(())

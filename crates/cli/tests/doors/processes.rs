@@ -60,6 +60,14 @@ impl Hub {
         }
     }
 
+    /// Makes a folder, and starts a hub with this registry in it.
+    pub(crate) fn started(registry: &str) -> (tempfile::TempDir, Self) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hub = Self::with(folder.path(), registry);
+        hub.start();
+        (folder, hub)
+    }
+
     /// Starts the hub, and waits until it listens.
     pub(crate) fn start(&mut self) {
         drop(self.start_with(""));

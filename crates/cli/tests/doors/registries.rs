@@ -101,9 +101,7 @@ fn tamper(file: &std::path::Path) {
 
 #[test]
 fn an_agent_learns_the_schemas_of_its_session_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (folder, mut hub) = Hub::started(OWN);
     let learns = |hub: &Hub| Program::start(folder.path(), hub, "registry learn").says();
     let (fine, said) = hub.accp("send @dev>req:note{text:x|schema:NOTE}");
     assert!(fine, "{said}");
@@ -136,9 +134,7 @@ fn a_harness_in_the_process_of_the_hub_ends_phases_and_registers_schemas() {
 /// this.
 #[test]
 fn no_door_takes_a_registry_that_was_tampered_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), OWN);
-    hub.start();
+    let (folder, mut hub) = Hub::started(OWN);
     assert!(
         Program::start(folder.path(), &hub, "registry learn")
             .says()

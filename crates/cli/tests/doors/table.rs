@@ -35,6 +35,16 @@ trait Door {
     /// Opens the door for the agent `dev`.
     fn open(setup: &Setup) -> Self;
 
+    /// Opens the door in a setup of its own.
+    fn opened() -> (Setup, Self)
+    where
+        Self: Sized,
+    {
+        let setup = Setup::new();
+        let door = Self::open(&setup);
+        (setup, door)
+    }
+
     /// Sends a message. The message is JSON as for `accp encode`, but without the agent.
     ///
     /// # Errors
@@ -173,8 +183,7 @@ fn notes(log: &[String]) -> Vec<(Frame<'_>, Envelope<'_>)> {
 
 /// The door sends texts of every length, and gets them back unchanged, even after a restart.
 fn texts<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     for length in [1, 51, 30_000, D::MOST] {
         if length > D::MOST {
             continue;
@@ -193,8 +202,7 @@ fn texts<D: Door>() {
 
 /// The door sends values of every type, and gets them back unchanged.
 fn kinds<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     let kinds = [
         "true",
         "-7",
@@ -227,8 +235,7 @@ fn kinds<D: Door>() {
 
 /// A frame that the session refuses gives an error with the right code, and leaves nothing in the log.
 fn refusals<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     door.send(&setup, &note("before")).unwrap();
     let with = |key: &str, value: Json| {
         let mut message = note("refused");
@@ -266,8 +273,7 @@ fn refusals<D: Door>() {
 
 /// Each frame in the log has its own id, the next number of its sender and a time. An answer names its question.
 fn envelopes<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     for text in ["one", "two", "three"] {
         door.ask(&setup, &note(text)).unwrap();
         door = door.restart(&mut setup);
@@ -303,8 +309,7 @@ fn envelopes<D: Door>() {
 
 /// Each frame that a door has accepted is in the log only once, even if every program is killed again and again.
 fn once<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     for n in 0..5 {
         door.send(&setup, &note(&format!("number {n}"))).unwrap();
         door = door.restart(&mut setup);
@@ -323,8 +328,7 @@ fn once<D: Door>() {
 /// In a session with its own registry, frames of the standard profiles also work. They have abbreviated keys, and
 /// leave out defaults.
 fn profiles<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     let asked = [
         (
             "chat",
@@ -393,8 +397,7 @@ fn profiles<D: Door>() {
 /// The session accepts changes of the shared state. It refuses a change for another version, and the error names the
 /// current version.
 fn states<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     door.send(&setup, &note("hello")).unwrap();
     let change = |version: u64, delta: Json| {
         let payload = json!({ "version": version, "delta": delta });
@@ -422,8 +425,7 @@ fn states<D: Door>() {
 
 /// If a person has written a frame, the door checks it against the grammar.
 fn grammar<D: ByHand>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     for (frame, code) in [
         ("@dev>req:note{text:x", "E1001"),
         ("@dev>req:note{more:[[[[[[1]]]]]]|text:x}", "E1001"),

@@ -132,9 +132,7 @@ fn a_tool_has_a_closed_object_for_each_variant() {
 
 #[test]
 fn programs_send_each_other_records_of_variants() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut hub = Hub::with(folder.path(), REGISTRY);
-    hub.start();
+    let (folder, hub) = Hub::started(REGISTRY);
     let mut till = Program::start(folder.path(), &hub, "unions");
     assert_eq!(till.says(), "ready");
     let ask = |pay: &str| {

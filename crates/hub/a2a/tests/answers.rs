@@ -1,6 +1,4 @@
 //! What clients of A2A get: lists, cards, and errors on which they can act.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use crate::support;
 
@@ -11,9 +9,7 @@ use crate::support::{TestServer, frames, in_task, request, words};
 
 #[tokio::test]
 async fn tasks_are_listed_the_latest_first_in_pages() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    works(&dev);
+    let (server, dev) = TestServer::working().await;
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.insert(0, server.send(frames([TASK])).await.unwrap().id);
@@ -50,9 +46,7 @@ async fn tasks_are_listed_the_latest_first_in_pages() {
 
 #[tokio::test]
 async fn a2a_01_refuses_what_is_no_frame_with_code_byte_and_cure() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    works(&dev);
+    let (server, _dev) = TestServer::working().await;
     for (text, expected) in [
         (
             "@me:plan{}",
@@ -133,9 +127,7 @@ async fn a_frame_is_for_the_agent_that_it_names() {
 #[tokio::test]
 async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
     use a2a::error_code as code;
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    works(&dev);
+    let (server, _dev) = TestServer::working().await;
     let done = server.send(frames([TASK])).await.unwrap();
     let message = |message: a2a::Message| serde_json::to_value(request(message)).unwrap();
     let part = |part: serde_json::Value| json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [part]}});

@@ -1,6 +1,4 @@
 //! Tests how much of a task an answer shows: as much as the client wants, and as much as the router allows.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use a2a::{StreamResponse, Task};
 use accp_store::{Committer, MemoryStore};

@@ -1,6 +1,4 @@
 //! Tests how long a router keeps the agents that clients have used.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use crate::support;
 

@@ -1,6 +1,4 @@
 //! An agent of A2A in a session, through this crate's own server.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use accp_a2a::{Remote, RemoteError};
 use accp_client::{Agent, Cx, Error, Hub};

@@ -1,6 +1,4 @@
 //! Streams, both ways, and tasks after a restart (draft section 11.4).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use a2a::{StreamResponse, TaskState};
 use accp_client::{Cx, Error};
@@ -13,9 +11,7 @@ use crate::support::{TestServer, frames, in_task, request, states, texts, words}
 
 #[tokio::test]
 async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
@@ -80,9 +76,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
 
 #[tokio::test]
 async fn frames_of_a_stream_that_a_client_sends_go_out_as_such() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let parts = [
         TASK,
         "@me>stream:infer{idx:0|d:first_|schema:ST}",
@@ -115,9 +109,7 @@ async fn frames_of_a_stream_that_a_client_sends_go_out_as_such() {
 
 #[tokio::test]
 async fn a_client_that_comes_back_gets_the_task_and_then_what_follows() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let task = server.begin(frames([TASK])).await.unwrap();
     let asked = heard.recv().await.unwrap();
     let mut log = server.guest.frames(1);
@@ -188,9 +180,7 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
 /// A stream begins with the request, even if the task has gone on or has ended.
 #[tokio::test]
 async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let asks = request(frames([TASK]));
     let updates = server.stream("SendStreamingMessage", &asks).await;
     streams(heard.recv().await.unwrap(), &["one", "two"]).await;
@@ -230,9 +220,7 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
 /// last.
 #[tokio::test]
 async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let asks = request(frames([TASK]));
     let updates = server.stream("SendStreamingMessage", &asks).await;
     let asked = heard.recv().await.unwrap();
@@ -310,9 +298,7 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
 /// A client subscribes while a piece is missing. It gets the later pieces once the missing piece has come.
 #[tokio::test]
 async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let task = server.begin(frames([TASK])).await.unwrap();
     let asked = heard.recv().await.unwrap();
     for index in [0, 3, 2] {

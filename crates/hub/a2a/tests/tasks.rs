@@ -1,6 +1,4 @@
 //! Tasks of clients of A2A in a session (draft section 11.4).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use crate::support;
 
@@ -10,14 +8,12 @@ use accp_runtime::DynamicFrame;
 use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleReq};
 use accp_runtime::session::Outbound;
 
-use crate::support::agents::{TASK, by_hand, works};
+use crate::support::agents::TASK;
 use crate::support::{TestServer, frames, in_task, request, states, texts, words};
 
 #[tokio::test]
 async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    works(&dev);
+    let (server, _dev) = TestServer::working().await;
     let task = server.send(frames([TASK])).await.unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(task.context_id, "lunch");
@@ -109,9 +105,7 @@ async fn a_failure_ends_the_task_with_the_error_frame_as_the_message() {
 /// No frame of the log says that a `ttl` is over, and nobody may ever answer.
 #[tokio::test]
 async fn a_task_whose_ttl_is_over_has_failed_unless_somebody_answers_late() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let short = frames([&*format!("{TASK}[ttl:1]")]);
     let mut updates = server
         .stream("SendStreamingMessage", &request(short.clone()))
@@ -152,9 +146,7 @@ async fn a_task_whose_ttl_is_over_has_failed_unless_somebody_answers_late() {
 
 #[tokio::test]
 async fn a_client_cancels_the_chain_of_its_task() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let task = server.begin(frames([TASK])).await.unwrap();
     assert_eq!(task.status.state, TaskState::Submitted);
     let asked = heard.recv().await.unwrap();
@@ -172,9 +164,7 @@ async fn a_client_cancels_the_chain_of_its_task() {
 
 #[tokio::test]
 async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let mut updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
@@ -193,9 +183,7 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
 
 #[tokio::test]
 async fn a_frame_that_waits_asks_the_client_for_input() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let mut updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
@@ -236,9 +224,7 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
 
 #[tokio::test]
 async fn a_message_that_comes_again_is_one_task() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    works(&dev);
+    let (server, _dev) = TestServer::working().await;
     let message = frames([TASK]);
     let first = server.send(message.clone()).await.unwrap();
     let again = server.send(message.clone()).await.unwrap();
@@ -254,9 +240,7 @@ async fn a_message_that_comes_again_is_one_task() {
 /// A client that has lost an answer sends its message again. The agents of the session hear it once.
 #[tokio::test]
 async fn a_message_that_comes_again_into_its_task_is_sent_once() {
-    let server = TestServer::open("lunch").await;
-    let dev = server.agent("dev");
-    let mut heard = by_hand(&dev);
+    let (server, _dev, mut heard) = TestServer::by_hand().await;
     let began = frames([TASK]);
     let task = server.begin(began.clone()).await.unwrap();
     let asked = heard.recv().await.unwrap();

@@ -1,5 +1,4 @@
 //! Agents of one process, as a program uses them.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

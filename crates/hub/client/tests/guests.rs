@@ -1,5 +1,4 @@
 //! Tests of agents that share the log of their hub: over restarts, and beside agents that use links or POST.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::sync::Arc;
 use std::time::Duration;

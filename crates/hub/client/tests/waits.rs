@@ -1,5 +1,4 @@
 //! A wait ends in its time, whatever holds up the agent that waits.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::future::Future;
 use std::sync::Arc;

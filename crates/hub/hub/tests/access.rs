@@ -78,12 +78,8 @@ async fn participants_read_a_session_and_nobody_else_does() {
 
     // The hub refuses a frame under the name of another agent.
     let foreign = frame("@planner>req:plan{}", "abc101000001", 1, "sid:lunch");
-    let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth("s1");
-    let answer = request
-        .header("content-type", "application/accp")
-        .body(foreign)
-        .send()
-        .await;
+    let request = hub.posting().bearer_auth("s1").body(foreign);
+    let answer = request.send().await;
     assert_eq!(answer.expect("an answer").status(), StatusCode::FORBIDDEN);
     hub.stop().await;
 }
@@ -164,14 +160,9 @@ async fn a_right_ends_even_if_the_service_was_away_when_it_was_withdrawn() {
     let service = Service::default();
     let hub = TestHub::with_access(Config::default(), service.clone()).await;
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    let sent = hub.http.post(hub.url("/accp/v1/frames"));
-    let sent = sent.header("content-type", "application/accp").body(plan);
-    assert_eq!(
-        sent.send().await.expect("an answer").status(),
-        StatusCode::OK
-    );
-    let frames = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
-    let open = hub.http.get(frames).send().await.expect("an answer");
+    let (status, reply) = hub.post(&plan).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let open = hub.get("/accp/v1/sessions/lunch/frames?follow=true").await;
     assert_eq!(open.status(), StatusCode::OK);
 
     // The revision changes once. The service is away for two questions, and then it denies.

@@ -1,5 +1,7 @@
 //! All tests of this crate are one program, because the build links each test program by itself, which takes time.
 
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
 mod access;
 mod common;
 mod damage;

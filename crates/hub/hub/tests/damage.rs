@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{TestHub, frame};
 use crate::values::{VALUE, announce, put};
-use accp_client::{Agent, Error, Hub};
+use accp_client::{Error, Hub};
 use accp_hub::Config;
 use accp_runtime::profiles::ScheduleReq;
 use accp_runtime::session::{Options, Rules};
@@ -40,12 +40,8 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
     let hub = TestHub::on_file(&file, Config::default()).await;
-    let planner = Agent::connect(hub.ws(), "lunch", "planner")
-        .await
-        .expect("a hub");
-    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let planner = hub.agent("planner").await;
+    let _dev = hub.agent("dev").await;
     let dev = AgentId::new("dev").expect("a name");
     for number in 0..FRAMES {
         let task = ScheduleReq::new(dev.clone(), format!("task_{number:05}"));
@@ -93,12 +89,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     assert!(is_whole && text.contains(&last));
     let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.post(&plan).await.0, StatusCode::OK);
-    let counted = hub
-        .http
-        .get(hub.url("/metrics"))
-        .send()
-        .await
-        .expect("an answer");
+    let counted = hub.get("/metrics").await;
     let counted = counted.text().await.expect("text");
     assert!(counted.contains("accp_cut_answers_total 6"), "{counted}");
     hub.stop().await;
@@ -126,9 +117,7 @@ async fn damaged_value(frames: usize) {
         put(&hub, "k101_1", "?agent=me", VALUE).await.0,
         StatusCode::CREATED
     );
-    let planner = Agent::connect(hub.ws(), "lunch", "planner")
-        .await
-        .expect("a hub");
+    let planner = hub.agent("planner").await;
     let me = AgentId::new("me").expect("a name");
     for number in 0..frames {
         let task = ScheduleReq::new(me.clone(), format!("task_{number:05}"));
@@ -151,8 +140,7 @@ async fn damaged_value(frames: usize) {
             .starts_with("@hub>")
     );
     for _ in 0..2 {
-        let url = hub.url("/accp/v1/sessions/lunch/values/k101_1");
-        let answer = hub.http.get(url).send().await.expect("an answer");
+        let answer = hub.get("/accp/v1/sessions/lunch/values/k101_1").await;
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
         let reply = answer.text().await.expect("text");
         assert!(

@@ -6,12 +6,7 @@ use accp_hub::Config;
 #[tokio::test]
 async fn the_description_names_the_routes_that_answer() {
     let hub = TestHub::start(Config::default()).await;
-    let text = hub
-        .http
-        .get(hub.url("/openapi.json"))
-        .send()
-        .await
-        .expect("an answer");
+    let text = hub.get("/openapi.json").await;
     let text: serde_json::Value =
         serde_json::from_str(&text.text().await.expect("text")).expect("JSON");
     let described = text["paths"].as_object().expect("paths");

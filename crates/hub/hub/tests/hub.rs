@@ -1,11 +1,8 @@
 //! A hub, as clients of HTTP and WebSocket meet it.
 
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
-
 use std::sync::Arc;
 
 use crate::common::{TestHub, frame};
-use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{Options, Rules, Scope};
@@ -116,11 +113,7 @@ async fn a_post_that_waits_ends_when_its_chain_is_cancelled() {
     let dev = frame("@dev>sync:note{}", "abd101000001", 1, "sid:lunch");
     assert_eq!(hub.post(&dev).await.0, StatusCode::OK);
     let ask = frame("@curl>req:plan{}", "abc109000001", 1, "sid:lunch");
-    let request = hub.http.post(hub.url("/accp/v1/frames"));
-    let request = request
-        .header("content-type", "application/accp")
-        .header("prefer", "wait=60")
-        .body(ask);
+    let request = hub.posting().header("prefer", "wait=60").body(ask);
     let asked = tokio::spawn(request.send());
     let cancel = frame(
         "@curl>cancel:task{}",
@@ -139,9 +132,7 @@ async fn a_post_that_waits_ends_when_its_chain_is_cancelled() {
 #[tokio::test]
 async fn a_post_that_prefers_to_wait_gets_the_answer() {
     let hub = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     dev.serve(|task: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(task.task).status("done")).await
     });
@@ -169,9 +160,7 @@ async fn a_post_that_prefers_to_wait_gets_the_answer() {
 #[tokio::test]
 async fn http_02_accepts_one_frame_a_chunk_both_ways() {
     let hub = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     let mut log = dev.frames(1);
     let piece = |index: u64, more: &str| {
         let head = format!("@s>stream:infer{{idx:{index}|d:w{index}{more}|schema:ST}}");
@@ -184,16 +173,9 @@ async fn http_02_accepts_one_frame_a_chunk_both_ways() {
     };
     let sent = [piece(0, ""), piece(1, ""), piece(2, "|done:true")];
     let chunks = sent.clone().map(Ok::<_, std::io::Error>);
-    let answer = hub
-        .http
-        .post(hub.url("/accp/v1/frames"))
-        .header("content-type", "application/accp")
-        .body(reqwest::Body::wrap_stream(futures_util::stream::iter(
-            chunks,
-        )))
-        .send()
-        .await
-        .expect("an answer");
+    let chunks = reqwest::Body::wrap_stream(futures_util::stream::iter(chunks));
+    let answer = hub.posting().body(chunks).send().await;
+    let answer = answer.expect("an answer");
     let body = answer.text().await.expect("text");
     let acks: Vec<_> = body.lines().collect();
     assert_eq!(acks.len(), 3, "{body}");
@@ -245,12 +227,7 @@ async fn sessions_leave_memory_and_come_back() {
         assert_eq!(hub.post(&text).await.0, StatusCode::OK);
     }
     let sessions = async || {
-        let text = hub
-            .http
-            .get(hub.url("/metrics"))
-            .send()
-            .await
-            .expect("an answer");
+        let text = hub.get("/metrics").await;
         let text = text.text().await.expect("text");
         let line = text
             .lines()

@@ -351,10 +351,7 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
             1,
             &format!("sid:{session}"),
         );
-        let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth(token);
-        let request = request
-            .header("content-type", "application/accp")
-            .body(frame);
+        let request = hub.posting().bearer_auth(token).body(frame);
         let answer = request.send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     };
@@ -423,9 +420,8 @@ async fn a_token_that_expires_ends_what_is_open() {
     .await;
     let post = async |token: &str, mid: &str, seq: u64| {
         let plan = frame("@dev>req:plan{}", mid, seq, "sid:lunch");
-        let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth(token);
-        let request = request.header("content-type", "application/accp");
-        let answer = request.body(plan).send().await.expect("an answer");
+        let request = hub.posting().bearer_auth(token).body(plan);
+        let answer = request.send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     };
     // Clocks may differ by 30 seconds. So this token, which expired 24 seconds ago, is valid for six more.

@@ -21,18 +21,13 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
     std::fs::write(&file, "").expect("a file without tokens");
     let tokens = Tokens::read(file).expect("tokens");
     let hub = TestHub::with_access(Config::default(), tokens).await;
-    let answer = hub
-        .http
-        .get(hub.url("/ui"))
-        .send()
-        .await
-        .expect("an answer");
+    let answer = hub.get("/ui").await;
     assert_eq!(
         answer.status(),
         StatusCode::OK,
         "everybody may load the page"
     );
-    let root = hub.http.get(hub.url("/")).send().await.expect("an answer");
+    let root = hub.get("/").await;
     let headers = answer.headers().clone();
     assert_eq!(headers["content-type"], "text/html; charset=utf-8");
     assert_eq!(headers["x-content-type-options"], "nosniff");

@@ -11,8 +11,7 @@ use serde_json::Value as Json;
 const NOWHERE: &str = "req:plan{goal:$cold.k9_9}";
 
 async fn post(hub: &TestHub, body: &str, headers: &[(&str, &str)]) -> (StatusCode, String) {
-    let mut request = hub.http.post(hub.url("/accp/v1/frames"));
-    request = request.header("content-type", "application/accp");
+    let mut request = hub.posting();
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -22,8 +21,7 @@ async fn post(hub: &TestHub, body: &str, headers: &[(&str, &str)]) -> (StatusCod
 }
 
 async fn get(hub: &TestHub, path: &str) -> (StatusCode, String) {
-    let answer = hub.http.get(hub.url(path)).send().await;
-    let answer = answer.expect("an answer");
+    let answer = hub.get(path).await;
     (answer.status(), answer.text().await.expect("text"))
 }
 

@@ -1,5 +1,4 @@
 //! Several hubs on one store.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::time::Duration;
 
@@ -27,12 +26,6 @@ async fn hub(database: &Database) -> TestHub {
     };
     let database = database.clone();
     TestHub::on(config, move || Ok(database.connect())).await
-}
-
-async fn agent(hub: &TestHub, name: &str) -> Agent {
-    Agent::connect(hub.ws(), "lunch", name)
-        .await
-        .expect("a hub")
 }
 
 fn task(name: &str) -> ScheduleReq<'static> {
@@ -73,9 +66,9 @@ async fn requests(mut log: Frames, last: &str) -> Vec<String> {
 async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
     let database = Database::default();
     let (a, b) = (hub(&database).await, hub(&database).await);
-    let dev = agent(&a, "dev").await;
+    let dev = a.agent("dev").await;
     serve(&dev);
-    let planner = agent(&b, "planner").await;
+    let planner = b.agent("planner").await;
     asks(&planner, "soup").await;
     asks(&planner, "bread").await;
     assert_eq!(database.holder("lunch"), Some(a.url("")));
@@ -95,12 +88,7 @@ async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
         let path = format!("/accp/v1/sessions/lunch/{path}");
         let mut answers = Vec::new();
         for hub in [&a, &b] {
-            let answer = hub
-                .http
-                .get(hub.url(&path))
-                .send()
-                .await
-                .expect("an answer");
+            let answer = hub.get(&path).await;
             assert_eq!(answer.status(), StatusCode::OK);
             let kind = answer.headers()["content-type"].clone();
             answers.push((kind, answer.text().await.expect("text")));
@@ -111,16 +99,10 @@ async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
             "{path}"
         );
     }
-    let nowhere = b.url("/accp/v1/sessions/dinner/frames");
-    let nowhere = b.http.get(nowhere).send().await.expect("an answer");
+    let nowhere = b.get("/accp/v1/sessions/dinner/frames").await;
     assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
     assert_eq!(database.holder("dinner"), None, "reading begins no session");
-    let metrics = b
-        .http
-        .get(b.url("/metrics"))
-        .send()
-        .await
-        .expect("an answer");
+    let metrics = b.get("/metrics").await;
     let metrics = metrics.text().await.expect("text");
     assert!(
         metrics.contains("accp_forwarded_requests_total 6\n"),
@@ -177,7 +159,7 @@ async fn a_socket_that_names_its_session_in_a_frame_is_handed_on() {
 async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
     let database = Database::default();
     let (a, b) = (hub(&database).await, hub(&database).await);
-    let (dev, planner) = (agent(&a, "dev").await, agent(&a, "planner").await);
+    let (dev, planner) = (a.agent("dev").await, a.agent("planner").await);
     serve(&dev);
     asks(&planner, "one").await;
     // When the lease of hub `a` is over, hub `b` takes the session, although `a` believes that it still has the
@@ -233,10 +215,7 @@ async fn a_request_is_handed_on_once() {
     assert_eq!(a.post(&posted).await.0, StatusCode::OK);
     let requests = [
         b.http.get(b.url("/accp/v1/sessions/lunch/state")),
-        b.http
-            .post(b.url("/accp/v1/frames"))
-            .header("content-type", "application/accp")
-            .body(posted),
+        b.posting().body(posted),
     ];
     for request in requests {
         let answer = request.header("accp-forwarded", "1").send().await;
@@ -290,16 +269,12 @@ async fn a_hub_that_ends_does_not_wait_for_an_answer_at_another_hub() {
     let (a, store) = (hub(&database).await, database.clone());
     let b = TestHub::on(patient, move || Ok(store.connect())).await;
     // This agent is in the session and never answers.
-    let _dev = agent(&a, "dev").await;
+    let _dev = a.agent("dev").await;
     assert_eq!(database.holder("lunch"), Some(a.url("")));
     let ask = frame("@curl>req:plan{}", "abc109000001", 1, "sid:lunch");
-    let request = b.http.post(b.url("/accp/v1/frames"));
-    let request = request
-        .header("content-type", "application/accp")
-        .header("prefer", "wait=60");
-    let asked = tokio::spawn(request.body(ask).send());
-    let follow = b.url("/accp/v1/sessions/lunch/frames?follow=true");
-    let mut log = b.http.get(follow).send().await.expect("an answer");
+    let request = b.posting().header("prefer", "wait=60").body(ask);
+    let asked = tokio::spawn(request.send());
+    let mut log = b.get("/accp/v1/sessions/lunch/frames?follow=true").await;
     let mut text = String::new();
     while !text.contains("@curl>req:plan{}") {
         let piece = log.chunk().await.expect("a log").expect("it goes on");
@@ -331,7 +306,7 @@ async fn a_hub_that_ends_does_not_wait_for_an_answer_at_another_hub() {
 async fn a_hub_that_ends_answers_calls_that_it_has_handed_on() {
     let database = Database::default();
     let (a, b) = (hub(&database).await, hub(&database).await);
-    let _dev = agent(&a, "dev").await;
+    let _dev = a.agent("dev").await;
     assert_eq!(database.holder("lunch"), Some(a.url("")));
     let call = r#"{"jsonrpc":"2.0","id":"ask-7","method":"tools/call"}"#;
     let request = b.http.post(b.url("/waits/lunch/dev")).body(call);

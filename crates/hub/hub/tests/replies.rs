@@ -1,6 +1,6 @@
 //! What an agent on another hub learns about its replies.
 
-use accp_client::{Agent, Error};
+use accp_client::Error;
 use accp_hub::Config;
 use accp_runtime::profiles::{InferStream, ScheduleDone, ScheduleReq};
 use accp_runtime::session::Outbound;
@@ -13,12 +13,7 @@ use crate::common::TestHub;
 #[tokio::test]
 async fn a_reply_that_the_hub_refuses_is_an_error() {
     let hub = TestHub::start(Config::default()).await;
-    let connect = async |name: &str| {
-        Agent::connect(hub.ws(), "lunch", name)
-            .await
-            .expect("a hub")
-    };
-    let (dev, guest) = (connect("dev").await, connect("guest").await);
+    let (dev, guest) = (hub.agent("dev").await, hub.agent("guest").await);
     let (sender, mut heard) = mpsc::unbounded_channel();
     dev.serve(move |task: ScheduleReq<'static>, cx| {
         let sender = sender.clone();
@@ -78,12 +73,7 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
 #[tokio::test]
 async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
     let hub = TestHub::start(Config::default()).await;
-    let connect = async |name: &str| {
-        Agent::connect(hub.ws(), "lunch", name)
-            .await
-            .expect("a hub")
-    };
-    let (dev, guest) = (connect("dev").await, connect("guest").await);
+    let (dev, guest) = (hub.agent("dev").await, hub.agent("guest").await);
     dev.serve(|task: ScheduleReq<'static>, cx| async move {
         cx.reply(ScheduleDone::new(task.task)).await
     });

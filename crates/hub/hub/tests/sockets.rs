@@ -1,5 +1,4 @@
 //! Agents over WebSocket.
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::time::Duration;
 
@@ -76,16 +75,10 @@ async fn ws_02_accepts_a_peer_that_answers_pings() {
 #[tokio::test]
 async fn a_second_connection_of_an_agent_ends_the_first() {
     let hub = TestHub::start(Config::default()).await;
-    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
-    let first = Agent::connect(hub.ws(), "lunch", "cook")
-        .await
-        .expect("a hub");
+    let _dev = hub.agent("dev").await;
+    let first = hub.agent("cook").await;
     first.send(task(1)).await.expect("it is sent");
-    let second = Agent::connect(hub.ws(), "lunch", "cook")
-        .await
-        .expect("a hub");
+    let second = hub.agent("cook").await;
     second.send(task(2)).await.expect("it is sent");
     let mut log = first.frames(u64::MAX);
     assert!(
@@ -100,12 +93,8 @@ async fn a_second_connection_of_an_agent_ends_the_first() {
 #[tokio::test]
 async fn an_agent_comes_back_whose_place_was_taken_once() {
     let hub = TestHub::start(Config::default()).await;
-    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
-    let agent = Agent::connect(hub.ws(), "lunch", "cook")
-        .await
-        .expect("a hub");
+    let _dev = hub.agent("dev").await;
+    let agent = hub.agent("cook").await;
     let mut other = hub.socket("?session=lunch&agent=cook").await;
     other
         .send_text("@cook>sync:registry{v:1|hash:abc123|pos:0}[mid:1,seq:0]")
@@ -136,9 +125,7 @@ async fn an_agent_comes_back_whose_place_was_taken_once() {
 #[tokio::test]
 async fn an_agent_that_has_seen_another_log_ends_with_the_reason() {
     let first = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(first.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = first.agent("dev").await;
     dev.send(ChatReq::new("hello")).await.expect("it is sent");
     let address = first.address;
     first.stop().await;
@@ -152,9 +139,7 @@ async fn an_agent_that_has_seen_another_log_ends_with_the_reason() {
     while log.next().await.expect("a store").is_some() {}
     let why = dev.joined().await.expect_err("it has ended");
     assert!(matches!(why, Error::Removed(_)), "{why}");
-    let again = Agent::connect(second.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let again = second.agent("dev").await;
     again.send(ChatReq::new("hello")).await.expect("it is sent");
     second.stop().await;
 }
@@ -210,8 +195,7 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
         }
     };
     assert!(taken.starts_with("@hub>ack:frame{}"), "{taken}");
-    let state = hub.url("/accp/v1/sessions/lunch/state");
-    let state = hub.http.get(state).send().await.expect("an answer");
+    let state = hub.get("/accp/v1/sessions/lunch/state").await;
     let state = state.text().await.expect("text");
     assert!(
         state.contains("cook") && !state.contains("waiter"),
@@ -267,12 +251,8 @@ async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
     let first = TestHub::on_file(&file, Config::default()).await;
-    let planner = Agent::connect(first.ws(), "lunch", "planner")
-        .await
-        .expect("a hub");
-    let dev = Agent::connect(first.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let planner = first.agent("planner").await;
+    let dev = first.agent("dev").await;
     dev.serve(|task: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(task.task).status("done")).await
     });
@@ -326,12 +306,8 @@ async fn agents_join_at_one_instant_and_all_are_heard() {
 #[tokio::test]
 async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
     let hub = TestHub::start(Config::default()).await;
-    let planner = Agent::connect(hub.ws(), "lunch", "planner")
-        .await
-        .expect("a hub");
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let planner = hub.agent("planner").await;
+    let dev = hub.agent("dev").await;
     let (sender, mut heard) = mpsc::unbounded_channel();
     dev.serve({
         let sender = sender.clone();
@@ -360,9 +336,7 @@ async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
     }
     while heard.recv().await.as_deref() != Some("task_3") {}
     drop(dev);
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     dev.serve(move |task: ScheduleReq, cx| {
         sender
             .send(task.task.to_string())

@@ -1,11 +1,9 @@
 //! Answers in pieces for clients that wait for them (draft section 10.4).
 
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Error};
+use accp_client::Error;
 use accp_hub::Config;
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 use futures_util::{StreamExt as _, stream};
@@ -31,19 +29,16 @@ fn pieces() -> impl futures_util::Stream<Item = InferStream<'static>> {
 #[tokio::test]
 async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
     let hub = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     dev.serve(|task: ScheduleReq, cx| async move {
         cx.stream(pieces()).await?;
         cx.reply(ScheduleDone::new(task.task)).await
     });
     let head = "@curl>req:schedule{asgn:dev|task:soup|schema:TA}";
-    let post = hub.http.post(hub.url("/accp/v1/frames"));
-    let post = post
-        .header("content-type", "application/accp")
-        .header("prefer", "wait=20")
-        .body(frame(head, "abc109000001", 1, "sid:lunch"));
+    let post =
+        hub.posting()
+            .header("prefer", "wait=20")
+            .body(frame(head, "abc109000001", 1, "sid:lunch"));
     let answer = post.send().await.expect("an answer");
     let body = answer.text().await.expect("text");
     let reply: Vec<&str> = body
@@ -61,8 +56,7 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
         ]
     );
     // The log has all pieces that were sent.
-    let url = hub.url("/accp/v1/sessions/lunch/frames?after=0");
-    let log = hub.http.get(url).send().await.expect("an answer");
+    let log = hub.get("/accp/v1/sessions/lunch/frames?after=0").await;
     let log = log.text().await.expect("text");
     assert_eq!(log.matches(">stream:").count(), SENT.len(), "{log}");
     hub.stop().await;
@@ -72,9 +66,7 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
 #[tokio::test]
 async fn a_piece_does_not_wait_for_the_next_one() {
     let hub = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     let seen = Arc::new(Notify::new());
     let goes_on = Arc::clone(&seen);
     dev.serve(move |task: ScheduleReq, cx| {
@@ -90,11 +82,10 @@ async fn a_piece_does_not_wait_for_the_next_one() {
         }
     });
     let head = "@curl>req:schedule{asgn:dev|task:soup|schema:TA}";
-    let post = hub.http.post(hub.url("/accp/v1/frames"));
-    let post = post
-        .header("content-type", "application/accp")
-        .header("prefer", "wait=50")
-        .body(frame(head, "abc109000001", 1, "sid:lunch"));
+    let post =
+        hub.posting()
+            .header("prefer", "wait=50")
+            .body(frame(head, "abc109000001", 1, "sid:lunch"));
     let mut answer = post.send().await.expect("an answer");
     let first = timeout(Duration::from_secs(30), answer.chunk()).await;
     let first = first.expect("a piece before the next").expect("a chunk");
@@ -117,16 +108,12 @@ async fn a_piece_does_not_wait_for_the_next_one() {
 #[tokio::test]
 async fn who_asks_over_a_socket_reads_pieces_in_order() {
     let hub = TestHub::start(Config::default()).await;
-    let dev = Agent::connect(hub.ws(), "lunch", "dev")
-        .await
-        .expect("a hub");
+    let dev = hub.agent("dev").await;
     dev.serve(|_: ChatReq, cx| async move {
         cx.stream(pieces()).await?;
         cx.reply(ChatDone::new("abcd")).await
     });
-    let guest = Agent::connect(hub.ws(), "lunch", "guest")
-        .await
-        .expect("a hub");
+    let guest = hub.agent("guest").await;
     let mut answer = guest
         .ask::<ChatDone>(ChatReq::new("what is there?"))
         .pieces::<InferStream>();

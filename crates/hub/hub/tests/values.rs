@@ -102,8 +102,7 @@ async fn other_bytes_and_other_peoples_keys_are_refused() {
 async fn a_read_that_finds_no_value_says_its_code_once() {
     let hub = TestHub::start(Config::default()).await;
     announce(&hub, 1, "k101_1", VALUE).await;
-    let url = hub.url("/accp/v1/sessions/lunch/values/k101_9");
-    let read = hub.http.get(url).send().await.expect("an answer");
+    let read = hub.get("/accp/v1/sessions/lunch/values/k101_9").await;
     assert_eq!(read.status(), StatusCode::NOT_FOUND);
     let read = read.text().await.expect("text");
     assert_eq!(read.matches("E2001").count(), 1, "{read}");

@@ -1,5 +1,7 @@
 //! All tests of this crate are one program, because the build links each test program by itself, which takes time.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 mod bridge;
 mod conformance_mcp;
 mod context;

@@ -1,5 +1,4 @@
 //! The tools of an MCP server, called by frames.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::sync::Arc;
 use std::time::Duration;

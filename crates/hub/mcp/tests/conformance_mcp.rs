@@ -1,5 +1,4 @@
 //! Section 11.3 of the draft: ACCP over MCP.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use accp_client::Hub;
 use accp_runtime::profiles::{ErrorFail, ScheduleReq, ToolDone};

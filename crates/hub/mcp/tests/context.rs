@@ -1,5 +1,4 @@
 //! The tools of CTX-001, as an MCP client calls them.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fs;
 

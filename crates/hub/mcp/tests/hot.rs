@@ -1,5 +1,4 @@
 //! Hot state as MCP shows it, against the budget of the session (draft section 5.1).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::sync::Arc;
 

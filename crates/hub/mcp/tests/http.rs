@@ -1,5 +1,4 @@
 //! Agents over streamable HTTP, on the loopback.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
 //! Tests of the `initialize` request, over HTTP and over a pipe.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! Methods that a server does not have, and params that its methods do not take.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use accp_memory::SessionId;
 use serde_json::{Value as Json, json};

@@ -1,5 +1,4 @@
 //! Streams as a model reads them (draft section 10.4).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use accp_client::{Agent, Hub};
 use accp_runtime::profiles::{ChatDone, InferStream};

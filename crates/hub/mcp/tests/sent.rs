@@ -1,5 +1,4 @@
 //! What a model learns about the frames that it sends.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! Every tool, as an MCP client calls it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,7 @@
 //! All tests of this crate are one program, because linking a program for each file would take longer.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 mod committer;
 mod common;
 mod conformance;

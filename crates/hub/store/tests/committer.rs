@@ -1,7 +1,5 @@
 //! Batches of many sides, committed together.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::sync::mpsc::{self, Sender};

@@ -1,7 +1,5 @@
 //! Damaged files: the checks find the damage, or the file reads as before. Nothing panics.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::path::{Path, PathBuf};
@@ -50,8 +48,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sound.accp");
+        let (folder, path) = common::place("sound.accp");
         let mut store = SqliteStore::open(&path).unwrap();
         common::fill(&mut store).unwrap();
         common::inboxes(&mut store).unwrap();

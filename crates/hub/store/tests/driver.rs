@@ -1,7 +1,5 @@
 //! Tests of a driver: alone, with peers, and with a failing store.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 mod awaiting;
 mod reading;
 mod tracing;

@@ -1,8 +1,6 @@
 //! An erasure removes the data about a person from every side of a session that a store has, and the
 //! session goes on.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::sync::{Arc, LazyLock};

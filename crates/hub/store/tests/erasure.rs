@@ -1,7 +1,5 @@
 //! Erased data is gone: from every file of the store, from searches, and for every other process.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fs;
@@ -167,8 +165,7 @@ fn what_is_needed_is_not_erased() {
 
 #[test]
 fn a_reader_that_holds_the_old_pages_is_said_and_erasing_again_completes_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.accp");
+    let (folder, path) = common::place("s.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     fill(&mut store, &launch());
     let reader = rusqlite::Connection::open(&path).unwrap();
@@ -244,8 +241,7 @@ fn an_erasure_without_room_for_a_copy_says_what_is_left() {
 /// The process of an erasure may end after its commit, and before the files are written anew.
 #[test]
 fn the_next_hub_completes_an_erasure_that_was_cut_short() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.accp");
+    let (folder, path) = common::place("s.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     fill(&mut store, &launch());
     assert!(!store.erasure_is_due());
@@ -278,8 +274,7 @@ fn the_next_hub_completes_an_erasure_that_was_cut_short() {
 
 #[test]
 fn a_file_that_is_in_use_is_not_taken_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.accp");
+    let (_folder, path) = common::place("s.accp");
     assert_eq!(
         SqliteStore::open_alone(&path).unwrap_err().kind(),
         StoreErrorKind::Io

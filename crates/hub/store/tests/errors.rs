@@ -1,7 +1,5 @@
 //! Errors name the place and the cure. Their kind tells which remedy helps.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::path::{Path, PathBuf};
@@ -17,8 +15,7 @@ use crate::common::{cold, entry, launch, outgoing, tamper};
 
 /// Makes a file with a row in every table.
 fn file() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (folder, path) = common::place("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     common::fill(&mut store).unwrap();
     (folder, path)
@@ -88,8 +85,7 @@ fn conflicts() {
 
 #[test]
 fn files_of_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("notes.txt");
+    let (folder, path) = common::place("notes.txt");
     std::fs::write(&path, "Remember the milk. ".repeat(100)).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Foreign: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one");

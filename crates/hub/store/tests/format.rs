@@ -1,8 +1,6 @@
 //! Tests of the format of files: this version reads its own format and all formats from the second on, and
 //! refuses the first. The format is as `docs/format.md` says.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::ops::RangeInclusive;
@@ -48,8 +46,7 @@ fn check(store: &mut SqliteStore, expected: &mut MemoryStore) {
 
 #[test]
 fn a_file_of_the_first_version_is_refused_and_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("v1.accp");
+    let (_folder, path) = common::place("v1.accp");
     fs::copy(FIRST, &path).unwrap();
     for open in [SqliteStore::open_read_only, SqliteStore::open] {
         let error = open(&path).unwrap_err();
@@ -87,8 +84,7 @@ fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
 #[test]
 fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one() {
     for (format, file) in [(2, SECOND), (3, THIRD), (4, FOURTH), (5, FIFTH)] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("old.accp");
+        let (_folder, path) = common::place("old.accp");
         fs::copy(file, &path).unwrap();
         let mut expected = MemoryStore::new();
         fill(&mut expected, 2..=format);
@@ -110,8 +106,7 @@ fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one
 
 #[test]
 fn a_file_of_this_format_reads_as_it_was_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("v6.accp");
+    let (_folder, path) = common::place("v6.accp");
     fs::write(&path, sixth()).unwrap();
     let mut expected = MemoryStore::new();
     fill(&mut expected, 2..=6);
@@ -122,8 +117,7 @@ fn a_file_of_this_format_reads_as_it_was_written() {
 
 #[test]
 fn the_header_and_the_tables_are_those_of_the_description() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("new.accp");
+    let (_folder, path) = common::place("new.accp");
     drop(SqliteStore::open(&path).unwrap());
     let conn = rusqlite::Connection::open(&path).unwrap();
     let pragma = |name: &str| -> i64 {

@@ -1,7 +1,5 @@
 //! Only one hub can take a file. The errors of other hubs name that hub.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fs;
@@ -19,8 +17,7 @@ fn shown(error: &StoreError, folder: &Path) -> String {
 
 #[test]
 fn a_second_hub_is_refused_and_told_who_has_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("hub.accp");
+    let (folder, path) = common::place("hub.accp");
     let first = HubFile::take(&path, "at 127.0.0.1:7337").unwrap();
     assert!(!path.exists(), "only an opened store has a file");
     common::fill(&mut first.open().unwrap()).unwrap();
@@ -62,8 +59,7 @@ fn a_link_leads_to_the_same_lock() {
 
 #[test]
 fn a_hub_does_not_go_on_with_another_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("hub.accp");
+    let (folder, path) = common::place("hub.accp");
     let hub = HubFile::take(&path, "a").unwrap();
     common::fill(&mut hub.open().unwrap()).unwrap();
     let away = folder.path().join("away.accp");
@@ -78,8 +74,7 @@ fn a_hub_does_not_go_on_with_another_file() {
 
 #[test]
 fn a_folder_that_is_missing_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("missing/hub.accp");
+    let (folder, path) = common::place("missing/hub.accp");
     let error = HubFile::take(&path, "a").unwrap_err();
     insta::assert_snapshot!(shown(&error, folder.path()), @"Io: FOLDER/missing/hub.accp: No such file or directory (os error 2): check that the folder exists and that this user may write in it");
     let error = SqliteStore::open(&path).unwrap_err();

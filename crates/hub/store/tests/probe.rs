@@ -1,7 +1,5 @@
 //! A probe tells whether a store can keep data, and does not change the store.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common::{self, Disk};
 
 use std::fs;
@@ -13,8 +11,7 @@ use tempfile::TempDir;
 
 /// A store with data in a folder of its own.
 fn filled() -> (TempDir, PathBuf, SqliteStore) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (folder, path) = common::place("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     common::fill(&mut store).unwrap();
     (folder, path, store)

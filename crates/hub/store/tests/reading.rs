@@ -1,8 +1,6 @@
 //! Tests reads of a damaged file that was not checked as a whole before. Each read gives what was written, or an
 //! error with the place and the cure.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use std::fmt::Debug;
@@ -44,8 +42,7 @@ struct Bench {
 
 impl Bench {
     fn new(fill: fn(&Path), reads: fn(&mut SqliteStore) -> Reads) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sound.accp");
+        let (folder, path) = common::place("sound.accp");
         fill(&path);
         let bytes = fs::read(&path).unwrap();
         let sound = reads(&mut SqliteStore::open_read_only(&path).unwrap());
@@ -249,8 +246,7 @@ fn no_session_takes_damage_for_data() {
 
 #[test]
 fn a_host_does_not_go_on_without_the_schemas_in_force() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = common::place("sessions.accp");
     fill_sessions(&path);
     common::tamper(&path, "DELETE FROM registry");
     let options = Options {
@@ -282,8 +278,7 @@ fn one_damaged_row_of_the_sides_hits_its_session_alone() {
             "table `side`, row (1, `lunch`): its checksum",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sessions.accp");
+        let (_folder, path) = common::place("sessions.accp");
         fill_store(&path);
         common::tamper(
             &path,
@@ -319,8 +314,7 @@ fn one_damaged_row_of_the_sides_hits_its_session_alone() {
 
 #[test]
 fn a_state_that_is_held_stays_while_others_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = common::place("sessions.accp");
     fill_store(&path);
     let (side, mut held) = (
         common::launch(),

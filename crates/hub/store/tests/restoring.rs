@@ -1,14 +1,12 @@
 //! A host starts from its snapshot and the entries after it. Older rows stay unread, and `verify` reads them.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 
 use accp_session::{Batch, Snapshot, Stored};
 use accp_store::{MemoryStore, SideId, SqliteStore, Store, StoreErrorKind};
 use tempfile::TempDir;
 
-use crate::common::{entry, tamper};
+use crate::common::{entry, place, tamper};
 
 fn side() -> SideId {
     SideId::new("lunch", "hub")
@@ -28,8 +26,7 @@ fn fill(store: &mut impl Store, snapshot: &str) {
 }
 
 fn file(snapshot: &str) -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (folder, path) = place("sessions.accp");
     fill(&mut SqliteStore::open(&path).unwrap(), snapshot);
     (folder, path)
 }

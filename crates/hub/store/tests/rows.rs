@@ -1,7 +1,5 @@
 //! Rows of an application that join the commit of a batch.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -19,14 +17,13 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::common::{entry, launch};
+use crate::common::{entry, launch, place};
 
 const NOW: Time = Time::from_secs(1_714_000_000);
 
 /// Makes a file with entries that wait to be handled, and a table of the application.
 fn file() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (folder, path) = place("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     let batch = Batch::new(false).with(|batch| batch.entries = (1..=100).map(entry).collect());
     store.commit(&[(&launch(), &batch)]).unwrap();

@@ -1,7 +1,6 @@
 //! A search finds the same frames in all stores, in the same order, whatever happens to the log
 //! meanwhile.
 #![cfg(feature = "sqlite")]
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
@@ -113,8 +112,7 @@ proptest! {
 /// reads.
 #[test]
 fn a_file_that_another_writes_to_is_searched_as_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = crate::common::place("sessions.accp");
     let side = SideId::new("launch", "hub");
     let mut writer = SqliteStore::open(&path).unwrap();
     let mut commit = |position, text: &str, retain: bool| {

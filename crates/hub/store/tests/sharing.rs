@@ -1,7 +1,5 @@
 //! Several connections to one file at the same time.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use crate::common;
 
 use accp_session::Batch;
@@ -11,8 +9,7 @@ use crate::common::{entry, launch};
 
 #[test]
 fn all_that_open_a_new_file_at_once_write_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = common::place("sessions.accp");
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let path = &path;
@@ -39,8 +36,7 @@ fn all_that_open_a_new_file_at_once_write_to_it() {
 
 #[test]
 fn of_two_that_handle_one_frame_only_one_commits() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = common::place("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     common::fill(&mut store).unwrap();
     let reply = Batch::new(false).with(|batch| {
@@ -71,8 +67,7 @@ fn of_two_that_handle_one_frame_only_one_commits() {
 
 #[test]
 fn one_that_only_looks_sees_every_commit_of_one_that_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.accp");
+    let (_folder, path) = common::place("sessions.accp");
     let mut writer = SqliteStore::open(&path).unwrap();
     let mut reader = SqliteStore::open_read_only(&path).unwrap();
     for position in 1..=20 {

@@ -147,3 +147,42 @@ pub(crate) fn parse<'m>(
         })
         .collect()
 }
+
+/// Messages for tests.
+#[cfg(test)]
+impl Parsed {
+    /// Returns a message with these words.
+    pub(crate) fn said(index: usize, role: Role, text: impl Into<String>) -> Self {
+        Self {
+            index,
+            role,
+            name: None,
+            text: text.into(),
+            calls: Vec::new(),
+            results: Vec::new(),
+            served: Vec::new(),
+            marked: false,
+        }
+    }
+
+    /// Adds a call.
+    pub(crate) fn calling(mut self, id: &str, tool: &str, arguments: Json) -> Self {
+        self.calls.push(ParsedCall {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+        });
+        self
+    }
+
+    /// Adds the result of a call.
+    pub(crate) fn answering(mut self, id: &str, tool: &str, text: &str) -> Self {
+        self.results.push(ParsedResult {
+            id: id.to_owned(),
+            tool: Some(tool.to_owned()),
+            text: text.to_owned(),
+            failed: false,
+        });
+        self
+    }
+}

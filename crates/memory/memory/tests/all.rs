@@ -1,5 +1,7 @@
 //! All tests of this crate, in one program: a program for each file would have to be linked by itself.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 mod common;
 mod continuations;
 mod disk;

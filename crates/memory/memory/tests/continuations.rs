@@ -5,8 +5,6 @@
 //! `SHOW_DRIFT` prints the missed faults and the false signs, for the half of the conversations that judges are
 //! developed with.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 mod continued;
 mod phrases;
 mod plant;

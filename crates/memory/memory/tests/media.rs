@@ -1,5 +1,4 @@
 //! Pictures, documents and sounds in lists: how many tokens they count as, when they leave, and that they come back.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_memory::disk::Context;
 use accp_memory::{Finding, Form, MessageList, Options, SessionId, Tier, Window, check};

@@ -1,5 +1,4 @@
 //! The prompts of each policy for one conversation, and the messages that the policy recovers.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;
 

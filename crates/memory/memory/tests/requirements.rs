@@ -1,6 +1,5 @@
 //! The requirements of CTX-001 for lists of messages, CTX-01 to CTX-74. Each has a test in which the requirement
 //! holds, and a test in which a violation is refused. The tests use folders on the disk.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod behaviour;
 mod commands;

@@ -1,7 +1,5 @@
 //! Rules that random lists seldom break, and the words of each finding.
 
-#![allow(clippy::panic, reason = "helpers of tests")]
-
 mod details;
 
 use accp_memory::{Form, MessageList, check, repair};

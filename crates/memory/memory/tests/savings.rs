@@ -1,5 +1,4 @@
 //! The tokens that a tier saves are counted in the same way as the tokens of the list.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use serde_json::{Value as Json, json};

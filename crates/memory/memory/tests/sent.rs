@@ -1,6 +1,5 @@
 //! The lists that a memory sends: each is the former list with new messages, valid, the same after a restart, and
 //! with marks that can be read back.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod edges;
 mod lines;

@@ -1,5 +1,4 @@
 //! Thoughts of a model that the provider binds to the list before them.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_memory::disk::Context;
 use accp_memory::{Code, Form, MessageList, Options, SessionId, Window, check};

@@ -1,6 +1,5 @@
 //! The tools for a model: their definitions fit each provider, they accept exactly what their schemas allow, and no
 //! answer is too long for a window.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The summary with views: first all that the rules require, then as many of the newest messages that left as fit.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::Arc;
 

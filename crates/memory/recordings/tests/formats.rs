@@ -113,6 +113,21 @@ fn told(conversation: &Conversation) -> Vec<String> {
     conversation.messages().map(said).collect()
 }
 
+/// Returns the messages of each sample. A sample with the messages of an earlier one names that one.
+fn shown(samples: &[(&str, Format, &str)]) -> String {
+    let all = samples
+        .iter()
+        .map(|(_, _, sample)| told(&one(sample)).join("\n  "));
+    let all: Vec<String> = all.collect();
+    let blocks = samples.iter().enumerate().map(|(index, (name, ..))| {
+        match all[..index].iter().position(|other| *other == all[index]) {
+            Some(first) => format!("{name}\n  as {}\n", samples[first].0),
+            None => format!("{name}\n  {}\n", all[index]),
+        }
+    });
+    blocks.collect()
+}
+
 /// Returns the texts, calls and results of a conversation, without their order and ids.
 fn things(conversation: &Conversation) -> Vec<String> {
     let messages = conversation.messages();
@@ -193,12 +208,7 @@ fn a_system_prompt_beside_the_messages_is_a_message() {
 
 #[test]
 fn the_rare_is_shown() {
-    let all = ODD.map(|(name, _, sample)| {
-        let told = told(&one(sample));
-        format!("{name}\n  {}\n", told.join("\n  "))
-    });
-    let all = all.concat();
-    insta::assert_snapshot!(all, @r#"
+    insta::assert_snapshot!(shown(&ODD), @r#"
     odd_openai.json
       developer: "Be brief."
       user: "What is this?" "[image image/png, 12 characters of base64]" "[image https://example.org/rye.png]" "[audio audio/wav, 8 characters of base64]" "{\"type\":\"hologram\",\"payload\":{\"depth\":3,\"words\":\"a hidden word\"}}"

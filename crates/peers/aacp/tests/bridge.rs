@@ -1,6 +1,5 @@
 //! Packets as frames of ACCP, and back.
 #![cfg(feature = "bridge")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{EXAMPLES, HEAD};
 use accp_aacp::{Kind, Packet, Vocabulary, bridge};

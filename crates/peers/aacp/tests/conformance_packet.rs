@@ -1,5 +1,4 @@
 //! Draft sections 4.1 to 4.3, and 14: the form of a packet.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{HEAD, errors, place, warnings};
 use accp_aacp::{Code, Packet, PacketBuf};

@@ -1,6 +1,5 @@
 //! Draft sections 4.3, 4.4, 5, 7 and 13: the known words, and the findings of the validator about
 //! them.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{EXAMPLES, HEAD, codes, errors, place, warnings, with_own};
 use accp_aacp::{Code, Kind, Packet, PacketBuf, Vocabulary, validate};

@@ -1,5 +1,4 @@
 //! Draft section 6.1: packets by rules.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_aacp::{Vocabulary, Workflow, validate};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Packets as Rust types.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_aacp::{AacpPacket, Code, DecodePacket as _, EncodePacket as _, validate};
 use proptest::collection::vec;

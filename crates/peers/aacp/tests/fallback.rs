@@ -1,7 +1,6 @@
 //! The three tiers from English to packets.
 
 #![cfg(feature = "fallback")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(clippy::disallowed_methods, reason = "the tests do the IO")]
 
 mod claims;

@@ -1,6 +1,5 @@
 //! Properties of all texts. The scanner is compared with the reference parser and the validator, and the writer with
 //! the reader. No finding shows a part of a packet.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::HEAD;
 use accp_aacp::{Code, Limits, Packet, PacketBuf, Validator, Vocabulary, lint, validate};

@@ -11,7 +11,7 @@ use accp_store::{Retention, Store as _};
 use super::draft::{Draft, joined, short_forms};
 use crate::sessions::layers::LONG;
 use crate::sessions::returns::lose;
-use crate::sessions::sides::{Node as _, STANDARD, envelope, member, options, plan};
+use crate::sessions::sides::{Node as _, STANDARD, dynamic, envelope, member, options, plan};
 
 /// A value is written into the frame if it fits. A value that does not fit, one that has expired,
 /// and one that does not arrive stay references, and nothing waits for them for ever.
@@ -75,9 +75,7 @@ fn values_stand_in_the_frame() {
     );
     assert!(late[1].starts_with("@dev>req:plan{n:1}"), "{late:?}");
     draft.room.heal();
-    for _ in 0..4 {
-        draft.room.pass(LONG);
-    }
+    draft.room.pass_often(4, LONG);
     draft.heard();
 
     // The member sends a frame with a value that expires before the peer is back.
@@ -379,11 +377,7 @@ fn a_peer_that_greets_often_gets_the_frame_without_its_value() {
         passed.text.contains(">sync:bytes{")
     });
     let long = "a text that goes by reference ".repeat(3);
-    draft.dev(
-        &DynamicFrame::new("dev", "req", "plan")
-            .unwrap()
-            .with("a", long),
-    );
+    draft.dev(&dynamic("dev", "req", "plan").with("a", long));
     for n in 0..60 {
         draft.room.now = draft.room.now + Duration::from_secs(2);
         let mut told = draft.heard();

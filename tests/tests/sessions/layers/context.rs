@@ -9,7 +9,8 @@ use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
 use crate::sessions::returns::lose;
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_host, options, plan, tokens,
+    NOW, Node, Side, checkpoint, counting, dynamic, frame, member, numbers, open_host, options,
+    plan, tokens,
 };
 
 fn host() -> Side {
@@ -40,8 +41,7 @@ proptest! {
         let mut room = Room::counting(&["dev"]);
         let mut unharmed = Room::counting(&["dev"]);
         for (at, (intent, words, is_killed)) in turns.into_iter().enumerate() {
-            let message = DynamicFrame::new("dev", intent, "plan").unwrap();
-            let message = message.with("step", at as i64).with("list", numbers(words));
+            let message = dynamic("dev", intent, "plan").with("step", at as i64).with("list", numbers(words));
             room.say(0, &Outbound::message(&message));
             unharmed.say(0, &Outbound::message(&message));
             if is_killed {
@@ -119,8 +119,7 @@ fn st_03_cold_state_is_read_after_a_kill() {
         let read = room.host.driver.read(&reference).unwrap();
         assert_eq!(read, Some(Value::from(long(n))));
     }
-    let ask = DynamicFrame::new("dev", "qry", "lookup").unwrap();
-    let ask = ask.with("of", Value::Ref("cold.k101_1".into()));
+    let ask = dynamic("dev", "qry", "lookup").with("of", Value::Ref("cold.k101_1".into()));
     room.say(0, &Outbound::message(&ask));
     for entry in room.host.frames() {
         let read = read_by_both(&mut room, &format!("cold.p{}", entry.position));
@@ -247,8 +246,9 @@ fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
         ("wait", "T2", "glued"),
         ("done", "T1", "sold"),
     ] {
-        let message = DynamicFrame::new("dev", intent, "task").unwrap();
-        let message = message.with("task", task).with("stage", stage);
+        let message = dynamic("dev", intent, "task")
+            .with("task", task)
+            .with("stage", stage);
         room.say(0, &Outbound::message(&message));
     }
     let now = room.now;

@@ -408,9 +408,7 @@ fn reg_03_each_run_begins_with_a_hello() {
     room.restart(DEV).unwrap();
     room.passed.clear();
     lose(&mut room, |passed| passed.text.contains(">sync:registry{"));
-    for _ in 0..4 {
-        room.pass(LONG);
-    }
+    room.pass_often(4, LONG);
     assert!(of_dev(&room).is_empty());
     let hellos = room
         .passed(101, 100)

@@ -103,9 +103,7 @@ proptest! {
         for side in [MemberId::HOST, room.members[1].id].into_iter().filter(|_| kills) {
             room.restart(side).unwrap();
         }
-        for _ in 0..10 {
-            room.pass(LONG);
-        }
+        room.pass_often(10, LONG);
         room.check_replicas();
         let sent = room.passed(101, 100).find(|text| text.contains(">req:plan{")).unwrap().to_owned();
         for inbox in [&room.host.inbox, &room.members[1].inbox] {

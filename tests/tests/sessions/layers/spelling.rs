@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::{LONG, kill_all};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, STANDARD, Side, frame, open_host, options};
+use crate::sessions::sides::{NOW, Node, STANDARD, Side, dynamic, frame, open_host, options};
 use crate::sessions::whole::Pair;
 
 fn host() -> Side {
@@ -114,9 +114,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     for _ in 0..6 {
         deep = vec![deep].into();
     }
-    let message = DynamicFrame::new("dev", "req", "plan")
-        .unwrap()
-        .with("deep", deep);
+    let message = dynamic("dev", "req", "plan").with("deep", deep);
     room.say(0, &Outbound::message(&message));
     let kept = room.host.cold_text("k101_1").unwrap();
     assert!(kept.contains("{a:3,b:2,z:1}"), "{kept}");
@@ -187,23 +185,14 @@ proptest! {
 }
 
 fn task() -> ScheduleReq<'static> {
-    ScheduleReq {
-        assignee: AgentId::new("qa").unwrap(),
-        task: "T1".into(),
-        priority: "medium".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    }
+    ScheduleReq::new(AgentId::new("qa").unwrap(), "T1")
 }
 
 /// Frames have the short names of fields, whatever names the caller has used. A default is not sent.
 #[test]
 fn opt_02_short_names_leave_a_session() {
     let mut room = Room::new(&["dev", "qa"]);
-    let message = DynamicFrame::new("dev", "req", "schedule")
-        .unwrap()
+    let message = dynamic("dev", "req", "schedule")
         .under("TA")
         .with("assignee", "qa")
         .with("task", "T1")
@@ -287,8 +276,7 @@ fn opt_06_symbols_leave_a_session() {
     kill_all(&mut room);
     room.pass(LONG);
     let target: Map<'_> = [("aisle", Value::from("7b"))].into_iter().collect();
-    let message = DynamicFrame::new("dev", "req", "move")
-        .unwrap()
+    let message = dynamic("dev", "req", "move")
         .under("SV")
         .with("item", "box")
         .with("target", target)

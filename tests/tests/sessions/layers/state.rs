@@ -9,7 +9,9 @@ use serde_json::json;
 use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::sessions::returns::lose;
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, member, open_host, options};
+use crate::sessions::sides::{
+    NOW, Node, Side, counting, dynamic, frame, member, open_host, options,
+};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
@@ -138,9 +140,7 @@ fn sec_05_what_has_expired_stays_expired_after_a_kill() {
     host.takes(101, &ask("k101_2", 4));
 
     let mut room = Room::new(&["dev"]);
-    let long = DynamicFrame::new("dev", "req", "plan")
-        .unwrap()
-        .with("goal", "x".repeat(60));
+    let long = dynamic("dev", "req", "plan").with("goal", "x".repeat(60));
     room.say(0, &Outbound::message(&long));
     let now = room.now;
     room.host.expire(&["k101_1"], now);
@@ -181,8 +181,10 @@ fn reg_02_codes_and_operations_are_known_after_a_kill() {
     kill_all_and_calm(&mut room);
     let unknown = room.host.refuses(101, &text(2, "FE"));
     assert_eq!(unknown.code, ErrorCode::UNKNOWN_SCHEMA);
-    let review = DynamicFrame::new("dev", "done", "review_it").unwrap();
-    let review = review.under("FD").with("topic", "x").with("grade", "minor");
+    let review = dynamic("dev", "done", "review_it")
+        .under("FD")
+        .with("topic", "x")
+        .with("grade", "minor");
     room.say(0, &Outbound::message(&review));
     room.pass(LONG);
     for side in [&room.host, &room.members[1]] {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{carried, does, host, invented, late, supply, task};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame};
+use crate::sessions::sides::{NOW, Node, Side, counting, dynamic, frame};
 
 #[test]
 fn a_text_for_another_checkpoint_is_refused() {
@@ -80,8 +80,7 @@ fn a_value_may_stand_behind_a_reference() {
     for awaits in [false, true] {
         let mut room = Room::with(counting("hub"), late(Scope::Shared), &["dev"]);
         let content = "Good morning, I would like to return my order W2378156. ".repeat(9);
-        let done = DynamicFrame::new("dev", "done", "plan").unwrap();
-        let done = done.with("goal", content.as_str());
+        let done = dynamic("dev", "done", "plan").with("goal", content.as_str());
         room.say(0, &Outbound::message(&done));
         does(&mut room, 2);
         let (store, options) = (room.host.store.clone(), room.host.options.clone());

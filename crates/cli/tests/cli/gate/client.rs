@@ -104,6 +104,13 @@ impl Client {
         self.ask("POST", "/accp/v1/frames", &kind, frame)
     }
 
+    /// Posts a frame that the hub has to take.
+    #[track_caller]
+    pub(super) fn posts(&self, head: &str, mid: &str, seq: u64, more: &str) {
+        let answer = self.post_frame(&super::frame(head, mid, seq, more));
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+
     /// Calls a method of MCP. `session` is the id of the MCP session.
     pub(super) fn mcp(
         &self,

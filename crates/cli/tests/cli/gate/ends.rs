@@ -62,8 +62,7 @@ fn what_a_token_has_open_ends_when_its_rights_change() {
     for (agent, sessions) in [("dev", "dinner"), ("eve", "lunch")] {
         let hub = TestHub::with("", &[DEV]);
         let dev = hub.client_of(DEV);
-        let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-        assert_eq!(dev.post_frame(&plan).status, 200);
+        dev.posts("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
         let path = "/accp/v1/sessions/lunch/frames?follow=true";
         let mut followed = dev.open("GET", path, &[], b"");
         followed.until("goal:x");
@@ -80,8 +79,7 @@ fn what_a_token_has_open_ends_when_its_rights_change() {
 fn a_call_of_mcp_whose_right_ends_is_answered_with_the_reason() {
     let hub = TestHub::with("", &[DEV, COOK]);
     let (dev, cook) = (hub.client_of(DEV), hub.client_of(COOK));
-    let note = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
-    assert_eq!(cook.post_frame(&note).status, 200);
+    cook.posts("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     let session = dev.begin("/mcp/lunch/dev");
     let call = json!({ "jsonrpc": "2.0", "id": "ask-7", "method": "tools/call", "params": {
         "name": "accp_ask",
@@ -112,11 +110,9 @@ fn a_call_of_mcp_whose_right_ends_is_answered_with_the_reason() {
 /// No agent answers these requests. When the hub ends, it sends each client an answer.
 #[test]
 fn requests_that_wait_are_answered_when_their_hub_ends() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
-    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&cook).status, 200);
+    client.posts("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     let asked = frame("@dev>req:plan{goal:one}", "dea102000001", 1, "sid:lunch");
     let kind = ("content-type", "application/accp");
     let headers = [kind, ("prefer", "wait=60")];
@@ -166,11 +162,9 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
 /// Another client opens the agent that has asked. The question stands, so a model must not ask it again.
 #[test]
 fn a_question_whose_agent_ends_stands() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
-    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&cook).status, 200);
+    client.posts("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     let path = "/mcp/lunch/model";
     let session = client.begin(path);
     let asks = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
@@ -256,8 +250,7 @@ fn a_body_that_stops_is_refused_with_the_time_that_is_over() {
 
 #[test]
 fn an_answer_in_pieces_without_its_end_is_not_whole() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
@@ -266,13 +259,12 @@ fn an_answer_in_pieces_without_its_end_is_not_whole() {
     let headers = [kind, ("prefer", "wait=2"), ("connection", "close")];
     let mut asking = client.open("POST", "/accp/v1/frames", &headers, asked.as_bytes());
     until_the_log_has(&client, "req:plan");
-    let piece = frame(
+    client.posts(
         "@cook>stream:infer{idx:0|d:rye|schema:ST}",
         "c00101000002",
         2,
         "sid:lunch,cid:dea102000001",
     );
-    assert_eq!(client.post_frame(&piece).status, 200);
     asking.until("d:rye");
     let answer = asking.finish();
     assert!(!answer.is_whole, "{answer:?}");
@@ -368,8 +360,7 @@ frames_per_second = 10000
 
 #[test]
 fn a_hub_whose_log_nobody_reads_goes_on() {
-    let hub = TestHub::start("--memory --log-level debug");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("--memory --log-level debug");
     // For each frame the hub writes at least one line to its stderr. Nobody reads this pipe, and it holds only 64
     // KiB.
     for n in 1..=1_000 {
@@ -428,8 +419,7 @@ fn a_hub_that_was_killed_takes_no_frame_of_a_long_log_again() {
 
 #[test]
 fn a_hub_that_has_lost_its_write_ahead_log_takes_nothing() {
-    let hub = TestHub::start("hub.accp");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("hub.accp");
     let plan = |n: u64| {
         client.post_frame(&frame(
             "@dev>req:plan{}",

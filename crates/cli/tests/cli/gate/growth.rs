@@ -27,8 +27,7 @@ fn leaves_at_most(hub: &TestHub, bytes: u64, many: usize, request: impl Fn(usize
 
 #[test]
 fn refused_agents_with_long_names_leave_no_names_behind() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("--memory");
     let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     leaves_at_most(&hub, 16 << 20, 400, |number| {
@@ -40,10 +39,8 @@ fn refused_agents_with_long_names_leave_no_names_behind() {
 
 #[test]
 fn ids_of_messages_into_a_task_are_not_kept() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
-    let plan = frame("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    let (hub, client) = TestHub::open("--memory");
+    client.posts("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
     let send = |id: &str, task: Option<&str>| {
         let mut params = message(id, "soup");
         params["configuration"] = json!({ "returnImmediately": true, "historyLength": 0 });
@@ -72,8 +69,7 @@ fn ids_of_messages_into_a_task_are_not_kept() {
 
 #[test]
 fn a_client_of_mcp_says_little_of_itself() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let begin = |bytes: usize| {
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": {},
@@ -126,10 +122,8 @@ fn calls_without_an_answer_have_a_bound_in_bytes() {
 
 #[test]
 fn many_schemas_are_registered_at_once() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
-    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    let (_hub, client) = TestHub::open("--memory");
+    client.posts("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     let schemas = |range: std::ops::Range<usize>| {
         let schemas = range.map(|n| {
             let frames = json!([{ "intent": "req", "operation": format!("op{n}") }]);

@@ -50,8 +50,7 @@ fn a_message_of_a2a_counts_each_of_its_frames() {
 
 #[test]
 fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let first = client.begin("/mcp/lunch/dev");
     let list = |session: &str| {
         let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
@@ -64,8 +63,7 @@ fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
 
 #[test]
 fn the_session_of_mcp_that_was_used_longest_ago_ends_first() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let used = client.begin("/mcp/lunch/dev");
     let list = |session: &str| {
         let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
@@ -105,8 +103,7 @@ fn bytes_are_counted_for_all_protocols() {
 
 #[test]
 fn a_request_for_mcp_or_a2a_has_a_bound() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let long = "x".repeat((1 << 20) + 1);
     assert_eq!(
         client.mcp("/mcp/lunch/dev", None, &long, &json!({})).status,
@@ -120,8 +117,7 @@ fn a_request_for_mcp_or_a2a_has_a_bound() {
 fn the_settings_raise_the_bound_of_a_request_for_mcp_and_a2a() {
     let hub = TestHub::with("[limits]\nrequest = 4_000_000\n", &[]);
     let client = hub.client();
-    let cook = frame("@cook>sync:note{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&cook).status, 200);
+    client.posts("@cook>sync:note{}", "abc101000001", 1, "sid:lunch");
     let long = "x".repeat(3_000_000);
     let session = client.begin("/mcp/lunch/model");
     let call = json!({ "name": "accp_send", "arguments": {
@@ -161,13 +157,12 @@ fn open_requests_are_counted_for_each_token() {
     // The hub notices that a reader has gone only when it sends a frame to this reader.
     let mut seq = 2;
     loop {
-        let soup = frame(
+        cook.posts(
             "@cook>req:plan{}",
             &format!("abc1020{seq:05}"),
             seq - 1,
             "sid:lunch",
         );
-        assert_eq!(cook.post_frame(&soup).status, 200);
         seq += 1;
         match dev.get("/accp/v1/sessions/lunch/state").status {
             200 => break,
@@ -210,10 +205,8 @@ fn new_sessions_are_counted_for_each_token() {
     let count = sessions.matches("\"session\"").count();
     assert!((6..20).contains(&count), "{count} have begun: {told:?}");
     // The limit does not affect a session that has already begun, and another token can still begin a session.
-    let next = frame("@dev>req:plan{}", "abc101000002", 2, "sid:s0");
-    assert_eq!(dev.post_frame(&next).status, 200);
-    let other = frame("@cook>req:plan{}", "abc102000001", 1, "sid:other");
-    assert_eq!(cook.post_frame(&other).status, 200);
+    dev.posts("@dev>req:plan{}", "abc101000002", 2, "sid:s0");
+    cook.posts("@cook>req:plan{}", "abc102000001", 1, "sid:other");
 }
 
 /// In each protocol, the error says that this is a limit, with the code for it and the time to wait before a new
@@ -318,8 +311,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
 
 #[test]
 fn a_ttl_beyond_all_times_is_refused_in_all_protocols() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
     let ttl = i64::MAX;

@@ -68,8 +68,7 @@ fn until(status: u16, mut ask: impl FnMut() -> Answer) {
 
 #[test]
 fn an_answer_has_one_room_for_the_values_of_all_its_frames() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let value = format!("\"{}", "y".repeat(7_989));
     let digest = accp_registry::Hash::of(value.as_bytes());
     let put = format!("@cook>sync:put{{keys:[[k101_1,{digest},{}]]}}", value.len());
@@ -134,8 +133,7 @@ fn a_call_that_its_client_has_left_counts_as_open() {
 /// If a client was away when its question was answered, it gets the answer from `accp_receive` later.
 #[test]
 fn an_answer_whose_client_was_away_is_given_again() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
     let session = client.begin(PLACE);
     let asks = json!({ "intent": "req", "operation": "plan", "params": { "goal": "soup" }, "timeout": 60 });
@@ -149,13 +147,12 @@ fn an_answer_whose_client_was_away_is_given_again() {
     let asked = frames.lines().find(|line| line.contains("goal:soup"));
     let chain = asked.unwrap().split("mid:").nth(1).unwrap();
     let chain = chain.split([',', ']']).next().unwrap();
-    let done = frame(
+    client.posts(
         "@cook>done:plan{dish:soup_with_rye}",
         "abc101000002",
         2,
         &format!("sid:lunch,cid:{chain}"),
     );
-    assert_eq!(client.post_frame(&done).status, 200);
     let call = tool("accp_receive", &json!({ "again": true }));
     let receive = || client.mcp(PLACE, Some(&session), "tools/call", &call).body;
     let told = (0..10_000).map(|_| receive());
@@ -236,8 +233,7 @@ fn places_give_their_sessions_back_once_the_right_is_over() {
 
 #[test]
 fn what_mcp_refuses_or_only_lists_writes_nothing() {
-    let hub = TestHub::start("");
-    let client = hub.client();
+    let (hub, client) = TestHub::open("");
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
     let file = hub.folder.path().join("hub.accp");
     let before = content(&file);
@@ -373,8 +369,7 @@ fn until_updates(events: &mut Open, count: usize) {
 
 #[test]
 fn sessions_of_mcp_that_have_ended_are_not_counted() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let stays = client.begin(PLACE);
     for _ in 0..40 {
         let session = client.begin(PLACE);
@@ -390,8 +385,7 @@ fn sessions_of_mcp_that_have_ended_are_not_counted() {
 /// the answer.
 #[test]
 fn an_answer_after_the_end_of_an_mcp_session_is_still_due() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);

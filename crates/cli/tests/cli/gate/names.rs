@@ -30,8 +30,7 @@ fn says(client: &Client, session: &str, agent: &str) -> [Answer; 3] {
 
 #[test]
 fn a_session_that_no_address_names_is_refused_alike_at_all_doors() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     for refused in says(&client, ".", "dev") {
         assert_eq!(refused.status, 400, "{refused:?}");
         assert!(refused.body.contains("code:E1001|"), "{refused:?}");
@@ -42,8 +41,7 @@ fn a_session_that_no_address_names_is_refused_alike_at_all_doors() {
 
 #[test]
 fn the_name_of_an_agent_has_a_bound_at_all_doors() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let long = "a".repeat(129);
     for refused in says(&client, "lunch", &long) {
         assert_eq!(refused.status, 400, "{refused:?}");
@@ -57,8 +55,7 @@ fn the_name_of_an_agent_has_a_bound_at_all_doors() {
     assert_eq!(client.get("/accp/v1/sessions").body, "[]");
     // A session that has begun refuses such an agent, too, and has room for the longest name.
     let longest = "b".repeat(128);
-    let ping = frame("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(client.post_frame(&ping).status, 200);
+    client.posts("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
     for refused in says(&client, "lunch", &long) {
         assert!(refused.body.contains("E1001"), "{refused:?}");
         assert!(refused.body.contains("128"), "{refused:?}");
@@ -77,8 +74,7 @@ fn the_name_of_an_agent_has_a_bound_at_all_doors() {
 /// Otherwise requests could wait for an agent that has never said anything.
 #[test]
 fn a_first_message_that_is_refused_lets_nobody_in_and_begins_no_session() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let sends = |agent: &str, text: &str| {
         let path = format!("/a2a/lunch/{agent}");
         client.a2a(&path, "SendMessage", &told(text))
@@ -111,10 +107,8 @@ fn a_first_message_that_is_refused_lets_nobody_in_and_begins_no_session() {
 /// Nobody answers for a hub, so a request for it would wait for ever.
 #[test]
 fn a_request_for_the_hub_itself_is_refused_at_all_doors() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
-    let ping = frame("@dev>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(client.post_frame(&ping).status, 200);
+    let (_hub, client) = TestHub::open("--memory");
+    client.posts("@dev>ping:link{}", "abc999000001", 0, "sid:lunch");
     let posted = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch,to:hub");
     let session = client.begin("/mcp/lunch/model");
     let call = json!({ "name": "accp_ask", "arguments": {

@@ -15,8 +15,7 @@ fn told(id: &str, text: &str) -> Json {
 
 /// Lets an agent join that has not said which messages it takes.
 fn lets_in(client: &Client) {
-    let ping = frame("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(client.post_frame(&ping).status, 200);
+    client.posts("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
 }
 
 /// Returns the params for a message whose only part is a frame.
@@ -48,8 +47,7 @@ fn log(client: &Client) -> String {
 
 #[test]
 fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     let long = "y".repeat(1_000_000);
     let said = client.a2a("/a2a/lunch/eve", "SendMessage", &told("v", &long));
@@ -82,8 +80,7 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
 
 #[test]
 fn the_largest_value_that_a_hub_takes_is_shown() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     let length = 8 << 20;
     let value = format!("\"{}", "x".repeat(length - 1));
     let digest = accp_registry::Hash::of(value.as_bytes());
@@ -92,13 +89,12 @@ fn the_largest_value_that_a_hub_takes_is_shown() {
     assert_eq!(announced.status, 200, "{announced:?}");
     let path = "/accp/v1/sessions/lunch/values/k101_1?agent=dev";
     assert_eq!(client.ask("PUT", path, &[], &value).status, 201);
-    let plan = frame(
+    client.posts(
         "@dev>req:plan{goal:$cold.k101_1}",
         "abc101000002",
         2,
         "sid:lunch",
     );
-    assert_eq!(client.post_frame(&plan).status, 200);
     let shown = json!({ "id": "abc101000002" });
     let shown = client.a2a("/a2a/lunch/dev", "GetTask", &shown);
     assert!(shown.body.len() > length, "{} bytes", shown.body.len());
@@ -108,8 +104,7 @@ fn the_largest_value_that_a_hub_takes_is_shown() {
 fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
     let hub = TestHub::with_admin(&[GUEST, COOK]);
     let [client, cook] = [GUEST, COOK].map(|token| hub.client_of(token));
-    let plan = frame("@cook>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(cook.post_frame(&plan).status, 200);
+    cook.posts("@cook>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     let path = "/a2a/lunch/guest";
     let mut streamed = call(&client, path, "SendStreamingMessage", &message("m1", "one"));
     streamed.until("\"task\"");
@@ -136,16 +131,14 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
     let opened = client.mcp("/mcp/lunch/guest", Some(&model), "tools/call", &params);
     assert_eq!(opened.status, 200, "{opened:?}");
     let done = "@cook>done:chat{role:assistant|content:soup|schema:CH}";
-    let done = frame(done, "abc101000002", 2, &format!("sid:lunch,cid:{id}"));
-    assert_eq!(cook.post_frame(&done).status, 200);
+    cook.posts(done, "abc101000002", 2, &format!("sid:lunch,cid:{id}"));
     let ended = again.finish();
     assert!(ended.body.contains("TASK_STATE_COMPLETED"), "{ended:?}");
 }
 
 #[test]
 fn two_agents_that_say_the_same_have_a_task_each() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     let says = |agent: &str| {
         let path = format!("/a2a/lunch/{agent}");
@@ -155,8 +148,7 @@ fn two_agents_that_say_the_same_have_a_task_each() {
     assert_ne!(dev, eve);
     assert_eq!((says("dev"), says("eve")), (dev.clone(), eve.clone()));
     let done = "@cook>done:chat{role:assistant|content:for_dev|schema:CH}";
-    let done = frame(done, "abc101000001", 1, &format!("sid:lunch,cid:{dev}"));
-    assert_eq!(client.post_frame(&done).status, 200);
+    client.posts(done, "abc101000001", 1, &format!("sid:lunch,cid:{dev}"));
     let get = |agent: &str, id: &str| {
         let path = format!("/a2a/lunch/{agent}");
         client.a2a(&path, "GetTask", &json!({ "id": id })).body
@@ -168,8 +160,7 @@ fn two_agents_that_say_the_same_have_a_task_each() {
 
 #[test]
 fn a_message_that_comes_many_times_at_once_is_one_request() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     lets_in(&client);
     for round in 0..8 {
         let told = told(&format!("m{round}"), &format!("hello{round}"));
@@ -220,8 +211,7 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     let hub = TestHub::start("");
     let file = hub.folder.path().join("hub.accp");
     let client = hub.client();
-    let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(client.post_frame(&plan).status, 200);
+    client.posts("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     let before = content(&file);
     // The three paths are for an agent that no client has used, an agent that joined by POST, and an agent of a
     // session that does not exist yet.
@@ -292,8 +282,7 @@ fn a_withdrawn_token_gives_its_sessions_back() {
 fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
     let hub = TestHub::with("", &[DEV, GUEST, ("secret-of-hub", "hub", "*")]);
     let dev = hub.client_of(DEV);
-    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(dev.post_frame(&plan).status, 200);
+    dev.posts("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     let hub = Client::new(&hub.url, Some("secret-of-hub"));
     let said = hub.a2a("/a2a/lunch/hub", "SendMessage", &told("m", "hello"));
     assert_eq!(said.status, 400, "{said:?}");
@@ -304,8 +293,7 @@ fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
 
 #[test]
 fn another_address_or_method_is_refused_with_those_that_there_are() {
-    let hub = TestHub::start("--memory");
-    let client = hub.client();
+    let (_hub, client) = TestHub::open("--memory");
     for (method, path, status, allow) in [
         ("GET", "", 405, Some("POST")),
         ("DELETE", "", 405, Some("POST")),

@@ -52,8 +52,7 @@ pub(super) fn streams<D: Door>() {
 
 /// When a question is cancelled, the work on it ends, and its chain gets no further entries.
 pub(super) fn cancels<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     door.cancel(&setup, &note("slow"));
     let count =
         |log: &[String], text: &str| log.iter().filter(|frame| frame.contains(text)).count();
@@ -89,8 +88,7 @@ pub(super) fn cancels<D: Door>() {
 
 /// An expired frame does not enter the log and causes no error. The next frame is accepted.
 pub(super) fn late<D: Late>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     door.ask(&setup, &note("before")).unwrap();
     door = door.late(&mut setup, &note("too late"));
     door.ask(&setup, &note("after")).unwrap();
@@ -109,8 +107,7 @@ pub(super) fn late<D: Late>() {
 /// A text of more than 50 characters, or a text that is too long for its frame, is sent by reference. Every receiver
 /// still gets the text.
 pub(super) fn references<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     let words = "pumpkin soup with bread and butter for lunch ".repeat(40);
     let at_51 = "x".repeat(51);
     let payload = json!({ "assignee": "lab", "task": at_51 });
@@ -139,8 +136,7 @@ pub(super) fn references<D: Door>() {
 
 /// In the log, the value of an enumeration is its symbol. Receivers get the name of the value.
 pub(super) fn symbols<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     for (way, sign) in [("up", "+"), ("down", "-")] {
         let report = json!({ "intent": "req", "operation": "report", "schema": "WAY", "payload": { "way": way } });
         let answer = door.ask(&setup, &report).unwrap();
@@ -178,8 +174,7 @@ pub(super) fn told<D: Door>() {
 
 /// The door shows the conformance level of the session. The log has the same level.
 pub(super) fn level<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     door.ask(&setup, &note("hello")).unwrap();
     for _ in 0..2 {
         assert_eq!(door.state(&setup)["level"], 3);
@@ -190,8 +185,7 @@ pub(super) fn level<D: Door>() {
 /// The session refuses data over a limit with E2003: a frame that is too long even with references, or a change that
 /// would make the shared state too large. The state is then unchanged.
 pub(super) fn full<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     let change = |version: usize| {
         let delta: Json = (0..300)
             .map(|key| (format!("k{version}_{key}"), json!("x".repeat(45))))
@@ -219,8 +213,7 @@ pub(super) fn full<D: Door>() {
 /// `done`, `esc`, `comp` and a context of more than 400 tokens each cause a checkpoint. A checkpoint holds facts and
 /// a summary. The frames that left the context can be read byte for byte, and the context is within its budget.
 pub(super) fn checkpoints<D: Door>() {
-    let mut setup = Setup::new();
-    let mut door = D::open(&setup);
+    let (mut setup, mut door) = D::opened();
     // A checkpoint leaves the newest frames in the context. So the first frames leave the context only at the second
     // `done`.
     door.ask(&setup, &note("first")).unwrap();

@@ -1,7 +1,5 @@
 //! A hub in this process, with a router on loopback, and a client that calls it.
 #![allow(unreachable_pub, reason = "helpers of tests")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 pub mod agents;
 
@@ -18,7 +16,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
+
+use agents::{HeldRequest, by_hand, works};
 
 /// The open handle of one agent of one session.
 struct OneAgent(String, Arc<Mutex<Agent>>);
@@ -52,6 +53,22 @@ impl TestServer {
     pub async fn open(session: &str) -> Self {
         let committer = Committer::new(MemoryStore::new()).expect("a store");
         Self::open_on(committer, session).await
+    }
+
+    /// Opens the session `lunch` with the agent `dev`, whose frames the test handles.
+    pub async fn by_hand() -> (Self, Agent, UnboundedReceiver<HeldRequest>) {
+        let server = Self::open("lunch").await;
+        let dev = server.agent("dev");
+        let heard = by_hand(&dev);
+        (server, dev, heard)
+    }
+
+    /// Opens the session `lunch` with the agent `dev`, which answers each request.
+    pub async fn working() -> (Self, Agent) {
+        let server = Self::open("lunch").await;
+        let dev = server.agent("dev");
+        works(&dev);
+        (server, dev)
     }
 
     pub async fn open_on(committer: Committer, session: &str) -> Self {

@@ -7,10 +7,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use accp_client::Agent;
 use accp_hub::{Access, Config, Open, Server, Sessions, Tokens};
 use accp_store::{Committer, MemoryStore, SqliteStore, StoreError};
 use futures_util::{SinkExt as _, StreamExt as _, stream};
-use reqwest::StatusCode;
+use reqwest::{RequestBuilder, Response, StatusCode};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -104,15 +105,29 @@ impl TestHub {
         format!("http://{}{path}", self.address)
     }
 
+    /// Connects an agent to the session `lunch`.
+    pub(crate) async fn agent(&self, name: &str) -> Agent {
+        let agent = Agent::connect(self.ws(), "lunch", name).await;
+        agent.expect("a hub")
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        let answer = self.http.get(self.url(path)).send().await;
+        answer.expect("an answer")
+    }
+
+    /// Begins a POST of frames.
+    pub(crate) fn posting(&self) -> RequestBuilder {
+        let request = self.http.post(self.url("/accp/v1/frames"));
+        request.header("content-type", "application/accp")
+    }
+
     pub(crate) async fn post(&self, frame: &str) -> (StatusCode, String) {
         self.raw(frame.as_bytes().to_vec()).await
     }
 
     pub(crate) async fn raw(&self, body: Vec<u8>) -> (StatusCode, String) {
-        let request = self.http.post(self.url("/accp/v1/frames"));
-        let request = request
-            .header("content-type", "application/accp")
-            .body(body);
+        let request = self.posting().body(body);
         let answer = request.send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     }

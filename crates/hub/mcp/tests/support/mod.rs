@@ -1,10 +1,5 @@
 //! Sessions and MCP clients for tests.
-#![allow(
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests"
-)]
+#![allow(unreachable_pub, reason = "helpers of tests")]
 
 use accp_client::{Agent, Hub};
 use accp_store::MemoryStore;

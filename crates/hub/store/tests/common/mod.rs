@@ -1,7 +1,5 @@
 //! Batches and files for tests.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +11,13 @@ use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use accp_store::{Erasure, SideId, Store, StoreError};
 use tempfile::TempDir;
+
+/// Returns a folder of its own, and the path of a file in it.
+pub(crate) fn place(name: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
 
 /// The side that [`fill`] fills.
 pub(crate) fn launch() -> SideId {

@@ -5,7 +5,6 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::message::Role;
-use crate::parsed::{ParsedCall, ParsedResult};
 use crate::summarizer::SECTIONS;
 
 mod properties;
@@ -18,16 +17,7 @@ struct Talk(Vec<Parsed>);
 
 impl Talk {
     fn say(mut self, role: Role, text: &str) -> Self {
-        self.0.push(Parsed {
-            index: self.0.len(),
-            role,
-            name: None,
-            text: text.to_owned(),
-            calls: Vec::new(),
-            results: Vec::new(),
-            served: Vec::new(),
-            marked: false,
-        });
+        self.0.push(Parsed::said(self.0.len(), role, text));
         self
     }
 
@@ -40,27 +30,16 @@ impl Talk {
     }
 
     /// Adds a call, and its result if there is one.
-    fn call(self, tool: &str, arguments: Json, result: Option<&str>) -> Self {
-        let id = format!("c{}", self.0.len());
-        let mut talk = self.assistant("");
-        if let Some(last) = talk.0.last_mut() {
-            last.calls.push(ParsedCall {
-                id: id.clone(),
-                tool: tool.to_owned(),
-                arguments,
-            });
+    fn call(mut self, tool: &str, arguments: Json, result: Option<&str>) -> Self {
+        let index = self.0.len();
+        let id = format!("c{index}");
+        let call = Parsed::said(index, Role::Assistant, "").calling(&id, tool, arguments);
+        self.0.push(call);
+        if let Some(result) = result {
+            let answer = Parsed::said(index + 1, Role::Tool, "").answering(&id, tool, result);
+            self.0.push(answer);
         }
-        let Some(result) = result else { return talk };
-        let mut talk = talk.say(Role::Tool, "");
-        if let Some(last) = talk.0.last_mut() {
-            last.results.push(ParsedResult {
-                id,
-                tool: Some(tool.to_owned()),
-                text: result.to_owned(),
-                failed: false,
-            });
-        }
-        talk
+        self
     }
 
     fn mark(mut self) -> Self {

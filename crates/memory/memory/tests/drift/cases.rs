@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Indicator;
 use crate::counters::WORDS;
 use crate::message::Role;
-use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::parsed::Parsed;
 use crate::summary::{Content, Head, Room};
 use crate::writes::Writes;
 use phrases::{
@@ -49,37 +49,15 @@ impl Dice {
 }
 
 fn said(role: Role, text: impl Into<String>) -> Parsed {
-    Parsed {
-        index: 0,
-        role,
-        name: None,
-        text: text.into(),
-        calls: Vec::new(),
-        results: Vec::new(),
-        served: Vec::new(),
-        marked: false,
-    }
+    Parsed::said(0, role, text)
 }
 
 fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Parsed {
-    let mut said = said(Role::Assistant, "");
-    said.calls.push(ParsedCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-    });
-    said
+    said(Role::Assistant, "").calling(id, tool, arguments)
 }
 
 fn result(id: &str, tool: &str, text: &str) -> Parsed {
-    let mut said = said(Role::Tool, "");
-    said.results.push(ParsedResult {
-        id: id.to_owned(),
-        tool: Some(tool.to_owned()),
-        text: text.to_owned(),
-        failed: false,
-    });
-    said
+    said(Role::Tool, "").answering(id, tool, text)
 }
 
 /// How far the deliverable is.
@@ -162,13 +140,7 @@ impl<'s> Talk<'s> {
     }
 
     /// Ends the conversation with a message of the assistant.
-    fn case(
-        self,
-        indicator: Indicator,
-        is_faulty: bool,
-        held_out: bool,
-        mut message: Parsed,
-    ) -> Labelled {
+    fn case(self, indicator: Indicator, label: Label, mut message: Parsed) -> Labelled {
         let mut archive = self.archive;
         let from = archive.len();
         archive.extend(self.newest);
@@ -198,7 +170,7 @@ impl<'s> Talk<'s> {
         let mut summary = content.write(&head, room, &WORDS).unwrap();
         if let Some(dropped) = self.dropped {
             assert!(
-                !is_faulty
+                !label.is_faulty
                     || summary.contains(&dropped)
                     || content
                         .constraints
@@ -212,8 +184,8 @@ impl<'s> Talk<'s> {
         list.extend(archive[from..].iter().cloned());
         Labelled {
             indicator,
-            is_faulty,
-            held_out,
+            is_faulty: label.is_faulty,
+            held_out: label.held_out,
             archive,
             content,
             list,
@@ -230,9 +202,12 @@ pub(super) fn cases() -> Vec<Labelled> {
         for round in 0..4 {
             for (at, scenario) in SCENARIOS.iter().enumerate() {
                 for is_faulty in [true, false] {
-                    let mut one = |make: Make| {
-                        out.push(make(scenario, at + round, is_faulty, held_out, &mut dice));
+                    let label = Label {
+                        round: at + round,
+                        is_faulty,
+                        held_out,
                     };
+                    let mut one = |make: Make| out.push(make(scenario, label, &mut dice));
                     one(clarification);
                     one(done);
                     one(unrelated);
@@ -245,76 +220,58 @@ pub(super) fn cases() -> Vec<Labelled> {
     out
 }
 
-type Make = fn(&Scenario, usize, bool, bool, &mut Dice) -> Labelled;
-
-fn clarification(
-    scenario: &Scenario,
+/// What a case shall be.
+#[derive(Clone, Copy)]
+struct Label {
     round: usize,
     is_faulty: bool,
     held_out: bool,
-    dice: &mut Dice,
-) -> Labelled {
-    let talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
-    let (what, value) = scenario.told[round % 3];
-    let asks = dice.pick(half(&ASKS, held_out));
-    let text = match (is_faulty, round % 2) {
+}
+
+type Make = fn(&Scenario, Label, &mut Dice) -> Labelled;
+
+fn clarification(scenario: &Scenario, label: Label, dice: &mut Dice) -> Labelled {
+    let talk = Talk::new(scenario, Deliverable::Missing, label.held_out, dice);
+    let (what, value) = scenario.told[label.round % 3];
+    let asks = dice.pick(half(&ASKS, label.held_out));
+    let text = match (label.is_faulty, label.round % 2) {
         (true, _) => filled(asks, [what, value, "", "", ""]),
         (false, 0) => filled(asks, [dice.pick(&scenario.untold), "", "", "", ""]),
         (false, _) => filled(
-            dice.pick(half(&ASKS_NOT, held_out)),
+            dice.pick(half(&ASKS_NOT, label.held_out)),
             [what, value, "", "", ""],
         ),
     };
-    talk.case(
-        Indicator::Clarification,
-        is_faulty,
-        held_out,
-        said(Role::Assistant, text),
-    )
+    talk.case(Indicator::Clarification, label, said(Role::Assistant, text))
 }
 
-fn done(
-    scenario: &Scenario,
-    round: usize,
-    is_faulty: bool,
-    held_out: bool,
-    dice: &mut Dice,
-) -> Labelled {
-    let deliverable = match (is_faulty, round % 2) {
+fn done(scenario: &Scenario, label: Label, dice: &mut Dice) -> Labelled {
+    let deliverable = match (label.is_faulty, label.round % 2) {
         (true, 0) | (false, 1) => Deliverable::Missing,
         (true, _) => Deliverable::Failed,
         (false, _) => Deliverable::Written,
     };
-    let talk = Talk::new(scenario, deliverable, held_out, dice);
+    let talk = Talk::new(scenario, deliverable, label.held_out, dice);
     let step = talk.step(dice);
-    let text = match (is_faulty, round % 2) {
-        (true, _) | (false, 0) => filled(dice.pick(half(&DONE, held_out)), ["", "", "", "", ""]),
+    let text = match (label.is_faulty, label.round % 2) {
+        (true, _) | (false, 0) => {
+            filled(dice.pick(half(&DONE, label.held_out)), ["", "", "", "", ""])
+        }
         (false, _) => filled(
-            dice.pick(half(&DONE_NOT, held_out)),
+            dice.pick(half(&DONE_NOT, label.held_out)),
             [scenario.file, step, "", "", ""],
         ),
     };
-    talk.case(
-        Indicator::Done,
-        is_faulty,
-        held_out,
-        said(Role::Assistant, text),
-    )
+    talk.case(Indicator::Done, label, said(Role::Assistant, text))
 }
 
-fn unrelated(
-    scenario: &Scenario,
-    round: usize,
-    is_faulty: bool,
-    held_out: bool,
-    dice: &mut Dice,
-) -> Labelled {
-    let talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
-    let plan = dice.pick(half(&PLANS, held_out));
+fn unrelated(scenario: &Scenario, label: Label, dice: &mut Dice) -> Labelled {
+    let talk = Talk::new(scenario, Deliverable::Missing, label.held_out, dice);
+    let plan = dice.pick(half(&PLANS, label.held_out));
     // Half of the unrelated actions are held out too.
-    let (tool, argument, words) = STRAY[dice.roll(4) + if held_out { 4 } else { 0 }];
+    let (tool, argument, words) = STRAY[dice.roll(4) + if label.held_out { 4 } else { 0 }];
     let step = talk.step(dice);
-    let message = match (is_faulty, round % 2) {
+    let message = match (label.is_faulty, label.round % 2) {
         (true, 0) => call("n", tool, json!({ "query": argument })),
         (true, _) => said(Role::Assistant, filled(plan, [words, "", "", "", ""])),
         (false, 0) => match dice.roll(3) {
@@ -323,60 +280,43 @@ fn unrelated(
             _ => call(
                 "n",
                 "lookup",
-                json!({ "value": scenario.told[round % 3].1 }),
+                json!({ "value": scenario.told[label.round % 3].1 }),
             ),
         },
         (false, _) => said(Role::Assistant, filled(plan, [step, "", "", "", ""])),
     };
-    talk.case(Indicator::Unrelated, is_faulty, held_out, message)
+    talk.case(Indicator::Unrelated, label, message)
 }
 
-fn contradiction(
-    scenario: &Scenario,
-    round: usize,
-    is_faulty: bool,
-    held_out: bool,
-    dice: &mut Dice,
-) -> Labelled {
-    let mut talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
-    let (slot, chosen, other, _) = scenario.choices[round % 2];
+fn contradiction(scenario: &Scenario, label: Label, dice: &mut Dice) -> Labelled {
+    let mut talk = Talk::new(scenario, Deliverable::Missing, label.held_out, dice);
+    let (slot, chosen, other, _) = scenario.choices[label.round % 2];
     let step = talk.step(dice);
     let values = [slot, chosen, other, "", step];
-    let phrase = match (is_faulty, round % 4) {
+    let phrase = match (label.is_faulty, label.round % 4) {
         (false, 0) => {
-            let change = dice.pick(half(&CHANGES, held_out));
+            let change = dice.pick(half(&CHANGES, label.held_out));
             talk.newest = vec![said(Role::User, filled(change, values))];
             CONTRADICTS[0]
         }
-        (true, _) => dice.pick(half(&CONTRADICTS, held_out)),
-        (false, _) => dice.pick(half(&KEEPS, held_out)),
+        (true, _) => dice.pick(half(&CONTRADICTS, label.held_out)),
+        (false, _) => dice.pick(half(&KEEPS, label.held_out)),
     };
     let text = filled(phrase, values);
-    talk.case(
-        Indicator::Contradiction,
-        is_faulty,
-        held_out,
-        said(Role::Assistant, text),
-    )
+    talk.case(Indicator::Contradiction, label, said(Role::Assistant, text))
 }
 
-fn constraint(
-    scenario: &Scenario,
-    round: usize,
-    is_faulty: bool,
-    held_out: bool,
-    dice: &mut Dice,
-) -> Labelled {
-    let mut talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
+fn constraint(scenario: &Scenario, label: Label, dice: &mut Dice) -> Labelled {
+    let mut talk = Talk::new(scenario, Deliverable::Missing, label.held_out, dice);
     // The first two constraints of each scenario are for tuning, and the others are held out.
-    let which = round % 2 + if held_out { 2 } else { 0 };
-    talk.dropped = is_faulty.then(|| scenario.constraints[which].to_owned());
+    let which = label.round % 2 + if label.held_out { 2 } else { 0 };
+    talk.dropped = label
+        .is_faulty
+        .then(|| scenario.constraints[which].to_owned());
     let step = talk.step(dice);
-    let text = filled(dice.pick(half(&PLANS, held_out)), [step, "", "", "", ""]);
-    talk.case(
-        Indicator::Constraint,
-        is_faulty,
-        held_out,
-        said(Role::Assistant, text),
-    )
+    let text = filled(
+        dice.pick(half(&PLANS, label.held_out)),
+        [step, "", "", "", ""],
+    );
+    talk.case(Indicator::Constraint, label, said(Role::Assistant, text))
 }

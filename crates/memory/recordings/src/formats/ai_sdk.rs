@@ -65,9 +65,7 @@ pub(crate) fn detect(json: &Json) -> bool {
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "messages with `parts`, or contents with `tool-call` and `tool-result`";
     let is_ui = list(&json, &LISTS).is_some_and(ui::detect);
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
     let mut parsed = Parsed {
         rest,

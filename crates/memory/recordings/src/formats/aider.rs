@@ -33,9 +33,7 @@ fn is_block(json: &Json) -> bool {
 /// When there are no blocks.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "a chat history of aider, which begins with `# aider chat started at`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let Listed {
         objects: blocks,
         rest,

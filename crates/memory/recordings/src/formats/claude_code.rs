@@ -38,12 +38,8 @@ pub(crate) fn is_entry(json: &Json) -> bool {
 /// # Errors
 /// When an entry is not an object, or none is a line of a session file.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
-    if !detect(&json) {
-        return Err(Fault::at(
-            "",
-            "lines of a session file, objects with `type` and `sessionId`",
-        ));
-    }
+    let expected = "lines of a session file, objects with `type` and `sessionId`";
+    Fault::unless(detect(&json), expected)?;
     let (entries, at) = match json {
         Json::Array(entries) => (entries, true),
         one => (vec![one], false),

@@ -52,9 +52,7 @@ fn is_begin(json: &Json) -> bool {
 /// When no line is of this format, or a line is not an object.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "lines with `timestamp`, `type` and `payload`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let json = match json {
         Json::Object(_) => json!([json]),
         json => json,

@@ -29,6 +29,14 @@ impl Fault {
             expected,
         }
     }
+
+    /// Refuses a document that is not of the reader's format.
+    ///
+    /// # Errors
+    /// Unless `is_one`.
+    pub(crate) fn unless(is_one: bool, expected: &'static str) -> Result<(), Self> {
+        is_one.then_some(()).ok_or_else(|| Self::at("", expected))
+    }
 }
 
 /// The reason why a format cannot express a message.

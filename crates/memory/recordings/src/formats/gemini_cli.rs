@@ -61,9 +61,7 @@ fn is_record(json: &Json) -> bool {
 /// When there are no records, or one is not an object.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `sessionId` and `messages`, or its lines";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let json = match json {
         Json::Object(map) if !map.contains_key("messages") => json!([map]),
         json => json,

@@ -84,9 +84,7 @@ pub(crate) fn is_state(json: &Json) -> bool {
 /// When a state is of another thread, or no state has messages.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "states with `values.messages`, or checkpoints with `channel_values.messages`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let json = named(json);
     let is_list = json.is_array();
     let json = if is_list { json } else { json!([json]) };

@@ -26,9 +26,7 @@ pub(crate) fn detect(json: &Json) -> bool {
 /// When there are no messages, or one is not an object.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `messages`, `info` and `trajectory_format`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let Listed { objects: all, rest } = listed::taken(json, &["messages"], expected)?;
     let mut reader = Reader::default();
     reader.parsed.rest = rest;

@@ -29,9 +29,7 @@ pub(crate) fn is_row(json: &Json) -> bool {
 /// When a row is of another session, or its item is not JSON.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "rows with `session_id` and `message_data`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let (json, at) = match json {
         Json::Object(map) if !LISTS.iter().any(|key| map.contains_key(*key)) => {
             (json!([map]), String::new())

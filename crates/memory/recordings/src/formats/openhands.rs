@@ -34,9 +34,7 @@ pub(crate) fn is_event(json: &Json) -> bool {
 /// When something in it is not an event.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "events with `source`, and `action` or `observation`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let json = if is_event(&json) {
         Json::Array(vec![json])
     } else {

@@ -77,9 +77,7 @@ fn is_message(json: &Json) -> bool {
 /// When a message is not a request or a response.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "requests and responses with `kind`, and parts with `part_kind`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
     let mut parsed = Parsed {
         rest,

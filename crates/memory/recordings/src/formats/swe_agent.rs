@@ -54,9 +54,7 @@ fn is_step_of_demo(json: &Json) -> bool {
 /// When there are neither messages nor steps.
 pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `trajectory` and `history`";
-    if !detect(&json) {
-        return Err(Fault::at("", expected));
-    }
+    Fault::unless(detect(&json), expected)?;
     let has_history = json["history"]
         .as_array()
         .is_some_and(|all| !all.is_empty());

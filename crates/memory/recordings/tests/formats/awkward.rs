@@ -4,7 +4,7 @@
 use accp_recordings::{Conversation, Format, NotConversation};
 use serde_json::{Value as Json, json};
 
-use super::{one, samples, told};
+use super::{samples, told};
 
 /// Recordings in the forms of programs.
 pub(super) const AWKWARD: [(&str, Format, &str); 17] = samples![
@@ -29,11 +29,7 @@ pub(super) const AWKWARD: [(&str, Format, &str); 17] = samples![
 
 #[test]
 fn what_programs_write_is_read() {
-    let all = AWKWARD.map(|(name, _, sample)| {
-        let told = told(&one(sample));
-        format!("{name}\n  {}\n", told.join("\n  "))
-    });
-    insta::assert_snapshot!(all.concat(), @r#"
+    insta::assert_snapshot!(super::shown(&AWKWARD), @r#"
     otel_flat.json
       system: "You keep the stock."
       user: "hello rye"

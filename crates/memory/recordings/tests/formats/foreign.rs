@@ -43,11 +43,7 @@ pub(super) const FOREIGN: [(&str, Format, &str); 31] = samples![
 
 #[test]
 fn what_frameworks_and_agents_write_is_read() {
-    let all = FOREIGN.map(|(name, _, sample)| {
-        let told = told(&super::one(sample));
-        format!("{name}\n  {}\n", told.join("\n  "))
-    });
-    insta::assert_snapshot!(all.concat(), @r#"
+    insta::assert_snapshot!(super::shown(&FOREIGN), @r#"
     pydantic_ai.json
       system: "Be brief."
       system: "You keep the stock of a bakery."
@@ -101,11 +97,7 @@ fn what_frameworks_and_agents_write_is_read() {
       tool: answers stock-2 "no such flour"
       assistant: "Four kilos. No spelt."
     gemini_cli.jsonl
-      user: "Is there rye flour?"
-      assistant: "Two kinds of flour." "I look at both." stock-1=stock({"flour":"rye"}) stock-2=stock({"flour":"spelt"})
-      tool: answers stock-1 "4 kilos"
-      tool: answers stock-2 "no such flour"
-      assistant: "Four kilos. No spelt."
+      as gemini_cli.json
     gemini_cli_checkpoint.json
       user: "Is there rye flour?"
       assistant: -=stock({"flour":"rye"})
@@ -137,37 +129,13 @@ fn what_frameworks_and_agents_write_is_read() {
       user: "Thanks"
       assistant: "Four kilos."
     langgraph_tuple.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." c1=stock({"flour":"rye"})
-      tool: answers c1 "4"
-      assistant: "Four kilos."
-      user: "Thanks"
-      assistant: "Four kilos."
+      as langgraph_state.json
     langgraph_checkpoint.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." c1=stock({"flour":"rye"})
-      tool: answers c1 "4"
-      assistant: "Four kilos."
-      user: "Thanks"
-      assistant: "Four kilos."
+      as langgraph_state.json
     langgraph_history.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." c1=stock({"flour":"rye"})
-      tool: answers c1 "4"
-      assistant: "Four kilos."
-      user: "Thanks"
-      assistant: "Four kilos."
+      as langgraph_state.json
     langgraph_tuple_dumpd.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." c1=stock({"flour":"rye"})
-      tool: answers c1 "4"
-      assistant: "Four kilos."
-      user: "Thanks"
-      assistant: "Four kilos."
+      as langgraph_state.json
     swe_agent.json
       system: "You keep the stock."
       user: "Is there rye flour?"
@@ -228,11 +196,7 @@ fn what_frameworks_and_agents_write_is_read() {
       tool: answers c1 "4"
       assistant: "Four kilos."
     wrapped_langsmith_openai_batch.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." c1=stock({"flour":"rye"})
-      tool: answers c1 "4"
-      assistant: "Four kilos."
+      as wrapped_langsmith_openai.json
     wrapped_langsmith_anthropic.json
       system: "You keep the stock."
       user: "Is there rye?"
@@ -240,17 +204,12 @@ fn what_frameworks_and_agents_write_is_read() {
       tool: answers t1 "4"
       assistant: "Four kilos."
     wrapped_langsmith_anthropic_batch.json
-      system: "You keep the stock."
-      user: "Is there rye?"
-      assistant: "I look." t1=stock({"flour":"rye"})
-      tool: answers t1 "4"
-      assistant: "Four kilos."
+      as wrapped_langsmith_anthropic.json
     otel_schema.json
       user: "Is there rye?"
       assistant: "Four kilos."
     otel_schema_text.json
-      user: "Is there rye?"
-      assistant: "Four kilos."
+      as otel_schema.json
     aider_one.md
       user: "Is there rye flour?\nAnd spelt?"
       assistant: "I look at `stock.txt`:\n\n```python\n# the stock\n> not of the program\nprint(4)\n```\n\nFour kilos of rye."

@@ -3,7 +3,7 @@
 
 use accp_recordings::Format;
 
-use super::{samples, told};
+use super::samples;
 
 /// The samples have the version of the program in their names.
 pub(super) const MADE: [(&str, Format, &str); 9] = samples![
@@ -20,11 +20,7 @@ pub(super) const MADE: [(&str, Format, &str); 9] = samples![
 
 #[test]
 fn what_programs_of_today_write_is_read() {
-    let all = MADE.map(|(name, _, sample)| {
-        let told = told(&super::one(sample));
-        format!("{name}\n  {}\n", told.join("\n  "))
-    });
-    insta::assert_snapshot!(all.concat(), @r#"
+    insta::assert_snapshot!(super::shown(&MADE), @r#"
     codex_0_20.jsonl
       user: "[image image/png, 132 characters of base64]"
       assistant: "Erst der Bestand." "Ich schaue in den Bestand." call_0_0=shell({"command":["bash","-lc","cat bestand.txt"]})

@@ -1,5 +1,4 @@
 //! Helpers of the tests of packets.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_aacp::{Code, Finding, Report, Validator, Vocabulary, validate};
 

@@ -146,7 +146,7 @@ fn col_57_refuses_a_receipt_that_leaves_something_out() {
     round.replace(CONCLUSION_FILE, &format!("- SHA-256: {sha256}\n"), "");
     let text = round.read(CONCLUSION_FILE);
     round.write(CONCLUSION_FILE, format!("{text}\nThe file has {sha256}.\n"));
-    assert_eq!(round.refuse("ada", "completed"), [Code::ConclusionReceipt]);
+    round.refuses("ada", "completed", &[Code::ConclusionReceipt]);
 }
 
 #[test]

@@ -113,10 +113,7 @@ fn col_49_refuses_another_target() {
             [(Code::DecisionTarget, "D1".to_owned())],
             "{doc}"
         );
-        assert_eq!(
-            round.refuse("bob", "decision_accepted"),
-            [Code::DecisionTarget]
-        );
+        round.refuses("bob", "decision_accepted", &[Code::DecisionTarget]);
     }
 }
 

@@ -463,10 +463,7 @@ fn col_34_refuses_a_change_after_the_freeze() {
             (findings[0].seq, findings[0].file.as_deref()),
             (Some(11), Some("deliverables/adr.md"))
         );
-        assert_eq!(
-            round.refuse("ada", "readiness_passed"),
-            [Code::Sha256Differs]
-        );
+        round.refuses("ada", "readiness_passed", &[Code::Sha256Differs]);
     }
     let round = Round::completed();
     round.replace("deliverables/adr.md", "Something", "Anything");

@@ -75,10 +75,7 @@ fn col_08_refuses_a_protocol_without_a_member() {
     for (key, value) in [("protocol", json!("ACP")), ("schemaVersion", json!(1))] {
         let round = Round::new();
         round.edit_protocol(|json| json[key] = value);
-        assert_eq!(
-            round.refuse("ada", "deliverable_drafted"),
-            [Code::ProtocolInvalid]
-        );
+        round.refuses("ada", "deliverable_drafted", &[Code::ProtocolInvalid]);
     }
 }
 

@@ -43,8 +43,8 @@ fn col_21_accepts_a_new_folder_with_its_first_event() {
 #[test]
 fn col_21_refuses_another_first_event_and_a_second_beginning() {
     let round = Round::new();
-    assert_eq!(round.refuse("ada", "initialized"), [Code::First]);
-    assert_eq!(round.refuse("bob", "initialized"), [Code::First]);
+    round.refuses("ada", "initialized", &[Code::First]);
+    round.refuses("bob", "initialized", &[Code::First]);
     let whole = round.read(LOG_FILE);
     round.write(LOG_FILE, whole.replace("\"initialized\"", "\"blocked\""));
     let errors = round.errors();

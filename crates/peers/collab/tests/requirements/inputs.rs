@@ -341,10 +341,7 @@ fn col_07_refuses_to_invent_a_gate() {
     round.edit_protocol(|json| json["completionGates"] = json!([]));
     let broken = round.read(PROTOCOL_FILE);
     assert_eq!(round.errors(), [Code::GatesEmpty]);
-    assert_eq!(
-        round.refuse("ada", "deliverable_drafted"),
-        [Code::ProtocolInvalid]
-    );
+    round.refuses("ada", "deliverable_drafted", &[Code::ProtocolInvalid]);
     // The repair refuses such a protocol.json too.
     assert_eq!(
         codes(&round.shared.repair().unwrap_err()),

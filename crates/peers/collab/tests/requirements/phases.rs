@@ -64,7 +64,7 @@ fn col_35_refuses_a_copy_that_says_something_else() {
         assert_eq!(round.errors(), [Code::StateDiffers], "{key}: {value}");
         // The log still decides the phase. A repair or the next event mends the copy.
         assert_eq!(round.phase(), Phase::Reviewing);
-        assert_eq!(round.refuse("ada", "review_submitted"), [Code::Turn]);
+        round.refuses("ada", "review_submitted", &[Code::Turn]);
         assert_eq!(round.shared.repair().unwrap().files, [PROTOCOL_FILE]);
         assert_eq!(round.protocol()[key], whole[key]);
         round.append("cy", "review_submitted");
@@ -90,15 +90,9 @@ fn col_36_accepts_drafts_and_then_the_proposal() {
 #[test]
 fn col_36_refuses_a_proposal_without_a_draft_and_anything_else() {
     let round = Round::new();
-    assert_eq!(
-        round.refuse("ada", "proposal_submitted"),
-        [Code::NotDrafted]
-    );
-    assert_eq!(
-        round.refuse("bob", "proposal_submitted"),
-        [Code::Turn, Code::NotDrafted]
-    );
-    assert_eq!(round.refuse("bob", "deliverable_drafted"), [Code::Turn]);
+    round.refuses("ada", "proposal_submitted", &[Code::NotDrafted]);
+    round.refuses("bob", "proposal_submitted", &[Code::Turn, Code::NotDrafted]);
+    round.refuses("bob", "deliverable_drafted", &[Code::Turn]);
     for event in [
         "deliverable_revised",
         "review_submitted",
@@ -118,10 +112,7 @@ fn col_36_refuses_a_proposal_without_a_draft_and_anything_else() {
         role: Some(accp_collab::Role::Supporting),
         ..round.draft("ada", "deliverable_drafted")
     });
-    assert_eq!(
-        round.refuse("ada", "proposal_submitted"),
-        [Code::NotDrafted]
-    );
+    round.refuses("ada", "proposal_submitted", &[Code::NotDrafted]);
 }
 
 #[test]
@@ -136,14 +127,14 @@ fn col_37_accepts_one_review_of_each_in_any_order() {
 #[test]
 fn col_37_refuses_a_second_review_and_one_of_the_owner() {
     let round = Round::at(Action::Review);
-    assert_eq!(round.refuse("ada", "review_submitted"), [Code::Turn]);
+    round.refuses("ada", "review_submitted", &[Code::Turn]);
     round.append("cy", "review_submitted");
-    assert_eq!(round.refuse("cy", "review_submitted"), [Code::Turn]);
+    round.refuses("cy", "review_submitted", &[Code::Turn]);
     for event in ["proposal_revised", "deliverable_revised"] {
         assert_eq!(round.refuse("ada", event), [Code::Phase], "{event}");
     }
     round.append("bob", "review_submitted");
-    assert_eq!(round.refuse("bob", "review_submitted"), [Code::Phase]);
+    round.refuses("bob", "review_submitted", &[Code::Phase]);
 }
 
 #[test]
@@ -177,13 +168,11 @@ fn col_38_refuses_others_than_the_owner_and_other_events() {
     for event in ["review_submitted", "question_classified"] {
         assert_eq!(round.refuse("ada", event), [Code::Phase], "{event}");
     }
-    assert_eq!(
-        round.refuse("bob", "decision_accepted"),
-        [Code::Phase, Code::Unresolved]
-    );
-    assert_eq!(
-        round.refuse("ada", "deliverable_frozen"),
-        [Code::Phase, Code::StatusNotFrozen]
+    round.refuses("bob", "decision_accepted", &[Code::Phase, Code::Unresolved]);
+    round.refuses(
+        "ada",
+        "deliverable_frozen",
+        &[Code::Phase, Code::StatusNotFrozen],
     );
 }
 
@@ -205,18 +194,16 @@ fn col_39_accepts_the_classification_and_then_each_participant_once() {
 fn col_39_refuses_an_acceptance_without_a_classification_and_a_second_one() {
     let round = Round::at(Action::Classify);
     round.replace("readiness.md", "- [unresolved]", "- [resolved]");
-    assert_eq!(
-        round.refuse("ada", "decision_accepted"),
-        [Code::NotClassified]
+    round.refuses("ada", "decision_accepted", &[Code::NotClassified]);
+    round.refuses(
+        "bob",
+        "decision_accepted",
+        &[Code::Turn, Code::NotClassified],
     );
-    assert_eq!(
-        round.refuse("bob", "decision_accepted"),
-        [Code::Turn, Code::NotClassified]
-    );
-    assert_eq!(round.refuse("bob", "question_classified"), [Code::Turn]);
+    round.refuses("bob", "question_classified", &[Code::Turn]);
     round.append("ada", "question_classified");
     round.append("bob", "decision_accepted");
-    assert_eq!(round.refuse("bob", "decision_accepted"), [Code::Turn]);
+    round.refuses("bob", "decision_accepted", &[Code::Turn]);
 }
 
 #[test]
@@ -250,13 +237,11 @@ fn col_40_refuses_to_count_acceptances_from_before() {
     round.append("bob", "decision_accepted");
     round.append("ada", "decision_proposed");
     // A decision that is proposed again needs a new classification, too.
-    assert_eq!(
-        round.refuse("ada", "decision_accepted"),
-        [Code::NotClassified]
-    );
-    assert_eq!(
-        round.refuse("cy", "decision_accepted"),
-        [Code::Turn, Code::NotClassified]
+    round.refuses("ada", "decision_accepted", &[Code::NotClassified]);
+    round.refuses(
+        "cy",
+        "decision_accepted",
+        &[Code::Turn, Code::NotClassified],
     );
     round.append("ada", "question_classified");
     round.append("ada", "decision_accepted");
@@ -289,7 +274,7 @@ fn col_41_refuses_the_readiness_without_a_freeze_and_by_others() {
     let wrong = round.refuse("ada", "readiness_passed");
     assert_eq!(wrong[0], Code::NotFrozen, "{wrong:?}");
     let round = Round::at(Action::PassReadiness);
-    assert_eq!(round.refuse("bob", "readiness_passed"), [Code::Turn]);
+    round.refuses("bob", "readiness_passed", &[Code::Turn]);
     for event in [
         "decision_proposed",
         "proposal_submitted",
@@ -320,7 +305,7 @@ fn col_42_refuses_an_early_end_another_document_and_anything_after_it() {
     let wrong = round.refuse("ada", "completed");
     assert_eq!(wrong[0], Code::NotReady, "{wrong:?}");
     let round = Round::at(Action::Complete);
-    assert_eq!(round.refuse("bob", "completed"), [Code::Turn]);
+    round.refuses("bob", "completed", &[Code::Turn]);
     for doc in [
         None,
         Some("readiness.md".to_owned()),
@@ -381,7 +366,7 @@ fn col_43_refuses_anything_after_a_block() {
         [Code::ParticipantUnknown, Code::Phase]
     );
     let round = Round::completed();
-    assert_eq!(round.refuse("bob", "blocked"), [Code::Phase]);
+    round.refuses("bob", "blocked", &[Code::Phase]);
 }
 
 #[test]

@@ -242,6 +242,12 @@ impl Round {
         codes(&self.refuse_draft(&self.draft(who, event)))
     }
 
+    /// Checks that an event is refused with these codes.
+    #[track_caller]
+    pub(crate) fn refuses(&self, who: &str, event: &str, expected: &[Code]) {
+        assert_eq!(self.refuse(who, event), expected);
+    }
+
     pub(crate) fn refuse_draft(&self, draft: &Draft) -> Vec<Finding> {
         let before = self.files();
         let wrong = self.shared.append(draft).map(|appended| appended.event);

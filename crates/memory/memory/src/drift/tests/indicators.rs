@@ -6,31 +6,16 @@ use serde_json::json;
 
 use super::*;
 use crate::message::Role;
-use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::parsed::Parsed;
 use crate::summary::Content;
 use crate::writes::Writes;
 
 fn parsed(index: usize, role: Role, text: &str) -> Parsed {
-    Parsed {
-        index,
-        role,
-        name: None,
-        text: text.to_owned(),
-        calls: Vec::new(),
-        results: Vec::new(),
-        served: Vec::new(),
-        marked: false,
-    }
+    Parsed::said(index, role, text)
 }
 
 fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Parsed {
-    let mut message = parsed(index, Role::Assistant, "");
-    message.calls.push(ParsedCall {
-        id: "c".to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-    });
-    message
+    parsed(index, Role::Assistant, "").calling("c", tool, arguments)
 }
 
 /// Returns the archive of a conversation about a garden shed.
@@ -112,14 +97,7 @@ fn an_end_without_the_deliverable_is_a_sign() {
     let end = parsed(7, Role::Assistant, "The task is complete.");
     for (result, expected) in [("File written", 0), ("Error: disk full", 1), ("", 1)] {
         let mut archive = written.clone();
-        let mut answer = parsed(6, Role::Tool, "");
-        answer.results.push(ParsedResult {
-            id: "c".to_owned(),
-            tool: Some("write_file".to_owned()),
-            text: result.to_owned(),
-            failed: false,
-        });
-        archive.push(answer);
+        archive.push(parsed(6, Role::Tool, "").answering("c", "write_file", result));
         assert_eq!(signs(&archive, &end).len(), expected, "{result}");
     }
 }
@@ -133,15 +111,7 @@ fn a_command_may_have_written_the_file() {
         "bash",
         json!({ "command": "cp draft shed/plan.md" }),
     ));
-    by_call.push(parsed(6, Role::Tool, ""));
-    if let Some(last) = by_call.last_mut() {
-        last.results.push(ParsedResult {
-            id: "c".to_owned(),
-            tool: Some("bash".to_owned()),
-            text: "exit code: 0".to_owned(),
-            failed: false,
-        });
-    }
+    by_call.push(parsed(6, Role::Tool, "").answering("c", "bash", "exit code: 0"));
     assert_eq!(signs(&by_call, &end), []);
     let mut by_text = archive();
     by_text.push(parsed(
