@@ -1,13 +1,12 @@
 //! Weaves answers in the form of chat completions.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value as Json, json};
 
+use super::calls::Calls;
 use super::pieces::{bytes_of, count_on, grow};
 use super::{Answer, added, arguments, set};
-use crate::aside::{SEAM, pieces_of_chat};
-use crate::tool::{Call, NAME};
+use crate::aside::{SEAM, is_thought, pieces_of_chat};
+use crate::tool::Call;
 
 /// Members of a message that the next turn does not get as they are: the gateway puts three of them together itself,
 /// and providers do not take the others back.
@@ -29,9 +28,11 @@ pub(super) struct Chat {
     shown: String,
     has_role: bool,
     text: String,
-    calls: BTreeMap<u64, Json>,
+    calls: Calls,
     /// What else the message has, such as the reasoning of some providers.
     more: Map<String, Json>,
+    /// The thoughts of earlier turns of a whole answer. A client of a stream has seen them as they came.
+    earlier: Map<String, Json>,
     /// The number with which the items of each list in `more` go on in this turn: the client counts those of all turns.
     before: Map<String, Json>,
     reason: String,
@@ -49,15 +50,7 @@ pub(super) struct Chat {
     is_full: bool,
 }
 
-fn is_ours(call: &Json) -> bool {
-    call["function"]["name"] == NAME
-}
-
 impl Chat {
-    fn others(&self) -> impl Iterator<Item = &Json> {
-        self.calls.values().filter(|call| !is_ours(call))
-    }
-
     /// Takes words of the model, and returns them as the client sees them.
     fn say(&mut self, words: &str) -> String {
         let is_first = self.text.is_empty() && !words.is_empty();
@@ -80,25 +73,9 @@ impl Chat {
     fn call(&mut self, pieces: &[Json]) -> Vec<Json> {
         let mut seen = Vec::new();
         for piece in pieces {
-            let index = piece["index"].as_u64().unwrap_or(0);
-            let mut new = piece.clone();
-            if let Some(new) = new.as_object_mut() {
-                new.shift_remove("index");
-            }
-            // A call that begins when no more is kept passes, and only its place counts.
-            let call = self.calls.entry(index).or_default();
-            if !self.is_full {
-                self.kept += bytes_of(&new);
-                grow(call, &new);
-            }
-            if self.calls.get(&index).is_some_and(is_ours) {
-                continue;
-            }
-            let before = self.calls.range(..index);
-            let before = before.filter(|(_, call)| !is_ours(call)).count();
-            let mut piece = piece.clone();
-            set(&mut piece, "index", Json::from(before));
-            seen.push(piece);
+            let (kept, shown) = self.calls.take(piece, !self.is_full);
+            self.kept += kept;
+            seen.extend(shown);
         }
         seen
     }
@@ -113,10 +90,28 @@ impl Chat {
         out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
     }
 
+    /// Returns the thoughts of all turns of a whole answer, as a client of a stream puts them together.
+    fn thoughts(&self) -> Map<String, Json> {
+        let mut all = self.earlier.clone();
+        let now = self.more.iter().filter(|(key, _)| is_thought(key));
+        for (key, value) in now {
+            let before = self.before.get(key).and_then(Json::as_u64);
+            let mut value = value.clone();
+            count_on(&mut value, before.unwrap_or(0));
+            if let Some(all) = all.get_mut(key) {
+                go_on(all, value);
+            } else {
+                all.insert(key.clone(), value);
+            }
+        }
+        all
+    }
+
     /// Returns the finish reason that the client sees, if it differs from the model's.
     fn reason(&self) -> Option<Json> {
-        let is_none = self.reason == "tool_calls" && self.others().next().is_none();
-        (is_none && !self.calls.is_empty()).then(|| Json::from("stop"))
+        let is_none = self.reason == "tool_calls" && self.is_alone();
+        let has_calls = self.calls.all().next().is_some();
+        (is_none && has_calls).then(|| Json::from("stop"))
     }
 
     /// Takes the delta of a chunk, and changes it to what the client sees. Returns whether it has changed.
@@ -254,7 +249,7 @@ impl Answer for Chat {
         }
         let text = message["content"].as_str().unwrap_or_default().to_owned();
         let calls = message["tool_calls"].as_array().into_iter().flatten();
-        self.calls = (0..).zip(calls.cloned()).collect();
+        self.calls = Calls::of_whole(calls.cloned());
         let more = message.as_object().into_iter().flatten();
         let more = more.filter(|(key, value)| !OWN.contains(&&***key) && !value.is_null());
         self.more = more
@@ -286,8 +281,8 @@ impl Answer for Chat {
         }
         let mut seen = 0;
         let mut calls = Vec::new();
-        for json in self.calls.values() {
-            if is_ours(json) {
+        for (json, is_ours) in self.calls.all() {
+            if is_ours {
                 let text = json["function"]["arguments"].as_str().unwrap_or_default();
                 let call = Call {
                     id: json["id"].as_str().unwrap_or_default().to_owned(),
@@ -302,7 +297,7 @@ impl Answer for Chat {
     }
 
     fn is_alone(&self) -> bool {
-        self.others().next().is_none()
+        self.calls.others().next().is_none()
     }
 
     fn items(&self) -> Vec<String> {
@@ -311,7 +306,7 @@ impl Answer for Chat {
         } else {
             Json::from(&*self.text)
         };
-        let calls: Vec<&Json> = self.calls.values().collect();
+        let calls: Vec<&Json> = self.calls.all().map(|(call, _)| call).collect();
         let mut item = json!({ "role": "assistant", "content": text, "tool_calls": calls });
         if let Some(item) = item.as_object_mut() {
             item.extend(self.more.clone());
@@ -324,12 +319,15 @@ impl Answer for Chat {
     }
 
     fn pieces(&self) -> Vec<String> {
-        let others: Vec<Json> = self.others().cloned().collect();
+        let others: Vec<Json> = self.calls.others().cloned().collect();
         pieces_of_chat(&self.shown, &others)
     }
 
     fn begin(&mut self, keeps: bool) {
         if keeps {
+            if !self.whole.is_null() {
+                self.earlier = self.thoughts();
+            }
             for (key, value) in &self.more {
                 let items = value.as_array().into_iter().flatten();
                 let last = items.filter_map(|item| item["index"].as_u64()).max();
@@ -347,6 +345,7 @@ impl Answer for Chat {
         self.reason.clear();
         self.held.clear();
         self.total = added(&self.total, &self.usage);
+        self.usage = Json::Null;
         self.turns += 1;
         self.is_over = false;
     }
@@ -371,7 +370,7 @@ impl Answer for Chat {
     }
 
     fn differs(&self) -> bool {
-        self.turns > 0 || self.calls.values().any(is_ours)
+        self.turns > 0 || self.calls.all().any(|(_, is_ours)| is_ours)
     }
 
     fn combined(&mut self) -> String {
@@ -384,8 +383,8 @@ impl Answer for Chat {
                 set(&mut json, key, value.clone());
             }
         }
-        let others: Vec<Json> = self.others().cloned().collect();
-        let reason = self.reason();
+        let others: Vec<Json> = self.calls.others().cloned().collect();
+        let (reason, thoughts) = (self.reason(), self.thoughts());
         let Some(choice) = json.pointer_mut("/choices/0") else {
             return json.to_string();
         };
@@ -396,6 +395,7 @@ impl Answer for Chat {
             if !self.shown.is_empty() {
                 message.insert("content".to_owned(), Json::from(&*self.shown));
             }
+            message.extend(thoughts);
             message.shift_remove("tool_calls");
             if !others.is_empty() {
                 message.insert("tool_calls".to_owned(), Json::Array(others));
@@ -414,6 +414,15 @@ impl Answer for Chat {
     }
 }
 
+/// Adds what the next turn has thought to the thoughts before it.
+fn go_on(all: &mut Json, more: Json) {
+    match (all, more) {
+        (Json::String(all), Json::String(more)) => all.push_str(&more),
+        (Json::Array(all), Json::Array(more)) => all.extend(more),
+        (all, more) => *all = more,
+    }
+}
+
 /// Puts a choice back into its chunk.
 fn put_back(json: &mut Json, choice: Json) {
     if let Some(place) = json.pointer_mut("/choices/0") {
@@ -426,7 +435,7 @@ mod tests {
     use accp_memory::Form;
 
     use super::*;
-    use crate::tool::Shown;
+    use crate::tool::{NAME, Shown};
     use crate::weave::{Next, Weave};
 
     #[test]
