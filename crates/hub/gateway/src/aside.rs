@@ -287,7 +287,10 @@ fn without_earlier(aside: &Aside, raw: &str, json: &Json) -> Vec<Change> {
     let turns = turns.filter_map(|item| serde_json::from_str::<Json>(item).ok());
     let turns: Vec<Json> = turns.filter(|item| item["role"] == "assistant").collect();
     let lists = json.as_object().into_iter().flatten();
-    let lists = lists.filter(|(key, _)| *key != "content" && *key != "tool_calls");
+    let lists = lists.filter(|(key, list)| {
+        let is_other = *key != "content" && *key != "tool_calls";
+        is_other || *key == "content" && list.is_array()
+    });
     let changes = lists.filter_map(|(key, list)| {
         if let Some(words) = list.as_str().filter(|_| is_thought(key)) {
             let before: String = turns.iter().filter_map(|turn| turn[key].as_str()).collect();

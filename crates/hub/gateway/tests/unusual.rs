@@ -278,3 +278,65 @@ async fn a_whole_answer_has_the_thoughts_of_all_turns() {
     let thoughts: Vec<&str> = thoughts.filter_map(Json::as_str).collect();
     assert_eq!(thoughts, ["Hm. ", "I know."]);
 }
+
+/// Some providers say why the model stopped in the chunk that has its last call, and name the role in each chunk.
+#[tokio::test]
+async fn a_last_call_with_the_reason_beside_it_is_not_seen() {
+    let function = json!({"name": "guests", "arguments": "{}"});
+    let theirs = json!({"index": 0, "id": "g1", "type": "function", "function": function});
+    let first = [
+        json!({"role": "assistant", "content": "I "}),
+        json!({"role": "assistant", "content": "look."}),
+        json!({"tool_calls": [theirs]}),
+    ];
+    let mut ours = call();
+    ours["tool_calls"][0]["index"] = json!(1);
+    let last =
+        chunks(&[ours], None).replace("\"finish_reason\":null", "\"finish_reason\":\"tool_calls\"");
+    let came = chunks(&first, None) + &last;
+    let (url, _) = provider(vec![answer(EVENTS, &came, 0)]).await;
+    let bench = bench(url).await;
+    let seen = ask(&bench, Api::Chat, &Api::Chat.list(6)).await;
+    assert_eq!(seen, chunks(&first, Some("tool_calls")));
+}
+
+#[tokio::test]
+async fn a_content_in_parts_is_that_of_all_turns() {
+    let part = |text: &str| json!({"type": "text", "text": text});
+    let thought = |text: &str| json!({"type": "thinking", "thinking": [part(text)]});
+    let whole = |content: &Json, calls: Json, reason: &str| {
+        let mut message = json!({"role": "assistant", "content": content});
+        if calls.is_array() {
+            message["tool_calls"] = calls;
+        }
+        let choice = json!({"index": 0, "message": message, "finish_reason": reason});
+        let body = json!({"id": "chat-1", "model": "gpt-m", "choices": [choice]});
+        answer("application/json", &body.to_string(), 0)
+    };
+    let looks = json!([thought("Hm."), part("I look.")]);
+    let knows = json!([part("Table 9.")]);
+    let none = || json!(null);
+    let answers = vec![
+        whole(&looks, call()["tool_calls"].clone(), "tool_calls"),
+        whole(&knows, none(), "stop"),
+        whole(&json!("Yes."), none(), "stop"),
+    ];
+    let (url, got) = provider(answers).await;
+    let bench = bench(url).await;
+    let mut list = Api::Chat.list(6);
+    let seen = asked(&bench, Api::Chat, Api::Chat.body(&list, false)).await;
+    let seen: Json = serde_json::from_str(&seen).unwrap();
+    let message = &seen["choices"][0]["message"];
+    let all = json!([thought("Hm."), part("I look."), part("Table 9.")]);
+    assert_eq!(message["content"], all);
+    let turn = sent(&got.lock().unwrap()[1]);
+    assert_eq!(turn[turn.len() - 2]["content"], looks);
+    // In the next list, each turn has its own parts.
+    list.push(message.clone());
+    list.push(json!({"role": "user", "content": "Is it free?"}));
+    asked(&bench, Api::Chat, Api::Chat.body(&list, false)).await;
+    let next = sent(&got.lock().unwrap()[2]);
+    let contents = next.iter().map(|message| &message["content"]);
+    let contents: Vec<&Json> = contents.filter(|content| content.is_array()).collect();
+    assert_eq!(contents, [&looks, &knows]);
+}

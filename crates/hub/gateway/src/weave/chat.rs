@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::calls::Calls;
-use super::pieces::{bytes_of, count_on, grow};
+use super::pieces::{append, bytes_of, count_on, grow, in_parts};
 use super::{Answer, added, arguments, set};
 use crate::aside::{SEAM, is_thought, pieces_of_chat};
 use crate::tool::Call;
@@ -28,6 +28,10 @@ pub(super) struct Chat {
     shown: String,
     has_role: bool,
     text: String,
+    /// The parts of the content of this turn. Some providers have their thoughts there.
+    parts: Vec<Json>,
+    /// The contents of earlier turns of a whole answer.
+    contents: Vec<Json>,
     calls: Calls,
     /// What else the message has, such as the reasoning of some providers.
     more: Map<String, Json>,
@@ -69,6 +73,17 @@ impl Chat {
         said
     }
 
+    /// Returns the content of this turn: a text or, if it came in parts, a list of these.
+    fn content(&self) -> Json {
+        let words = Some(&*self.text).filter(|words| !words.is_empty());
+        let words = words.map_or(Json::Null, Json::from);
+        if self.parts.is_empty() {
+            return words;
+        }
+        let parts = self.parts.iter().cloned();
+        Json::Array(parts.chain(in_parts(words)).collect())
+    }
+
     /// Takes pieces of calls, and returns those that the client sees.
     fn call(&mut self, pieces: &[Json]) -> Vec<Json> {
         let mut seen = Vec::new();
@@ -99,7 +114,7 @@ impl Chat {
             let mut value = value.clone();
             count_on(&mut value, before.unwrap_or(0));
             if let Some(all) = all.get_mut(key) {
-                go_on(all, value);
+                append(all, value);
             } else {
                 all.insert(key.clone(), value);
             }
@@ -118,11 +133,17 @@ impl Chat {
     fn delta(&mut self, delta: &mut Map<String, Json>) -> bool {
         let mut is_changed = false;
         if delta.contains_key("role") {
-            if self.has_role {
+            // Some providers name the role in each chunk.
+            if self.has_role && self.turns > 0 {
                 delta.shift_remove("role");
                 is_changed = true;
             }
             self.has_role = true;
+        }
+        let parts = delta.get("content").and_then(Json::as_array);
+        if let Some(parts) = parts.filter(|_| !self.is_full) {
+            self.kept += parts.iter().map(bytes_of).sum::<usize>();
+            self.parts.extend(parts.iter().cloned());
         }
         if let Some(words) = delta.get("content").and_then(Json::as_str) {
             let said = self.say(words);
@@ -227,7 +248,8 @@ impl Answer for Chat {
                 set(&mut choice, "delta", json!({}));
             }
             put_back(&mut json, choice);
-            let raw = if has_more { Vec::new() } else { raw.to_vec() };
+            let is_split = has_more || is_changed;
+            let raw = if is_split { Vec::new() } else { raw.to_vec() };
             self.hold(raw, json, out);
             return;
         }
@@ -248,6 +270,7 @@ impl Answer for Chat {
             return false;
         }
         let text = message["content"].as_str().unwrap_or_default().to_owned();
+        self.parts = message["content"].as_array().cloned().unwrap_or_default();
         let calls = message["tool_calls"].as_array().into_iter().flatten();
         self.calls = Calls::of_whole(calls.cloned());
         let more = message.as_object().into_iter().flatten();
@@ -301,13 +324,9 @@ impl Answer for Chat {
     }
 
     fn items(&self) -> Vec<String> {
-        let text = if self.text.is_empty() {
-            Json::Null
-        } else {
-            Json::from(&*self.text)
-        };
         let calls: Vec<&Json> = self.calls.all().map(|(call, _)| call).collect();
-        let mut item = json!({ "role": "assistant", "content": text, "tool_calls": calls });
+        let mut item =
+            json!({ "role": "assistant", "content": self.content(), "tool_calls": calls });
         if let Some(item) = item.as_object_mut() {
             item.extend(self.more.clone());
         }
@@ -327,6 +346,7 @@ impl Answer for Chat {
         if keeps {
             if !self.whole.is_null() {
                 self.earlier = self.thoughts();
+                self.contents.push(self.content());
             }
             for (key, value) in &self.more {
                 let items = value.as_array().into_iter().flatten();
@@ -340,6 +360,7 @@ impl Answer for Chat {
             self.has_role = false;
         }
         self.text.clear();
+        self.parts.clear();
         self.calls.clear();
         self.more.clear();
         self.reason.clear();
@@ -385,6 +406,8 @@ impl Answer for Chat {
         }
         let others: Vec<Json> = self.calls.others().cloned().collect();
         let (reason, thoughts) = (self.reason(), self.thoughts());
+        let now = std::iter::once(self.content());
+        let contents: Vec<Json> = self.contents.iter().cloned().chain(now).collect();
         let Some(choice) = json.pointer_mut("/choices/0") else {
             return json.to_string();
         };
@@ -392,7 +415,10 @@ impl Answer for Chat {
             set(choice, "finish_reason", reason);
         }
         if let Some(message) = choice.get_mut("message").and_then(Json::as_object_mut) {
-            if !self.shown.is_empty() {
+            if contents.iter().any(Json::is_array) {
+                let parts = contents.into_iter().flat_map(in_parts).collect();
+                message.insert("content".to_owned(), Json::Array(parts));
+            } else if !self.shown.is_empty() {
                 message.insert("content".to_owned(), Json::from(&*self.shown));
             }
             message.extend(thoughts);
@@ -411,15 +437,6 @@ impl Answer for Chat {
     fn keep_no_more(&mut self, out: &mut Vec<u8>) {
         self.is_full = true;
         self.tail(out);
-    }
-}
-
-/// Adds what the next turn has thought to the thoughts before it.
-fn go_on(all: &mut Json, more: Json) {
-    match (all, more) {
-        (Json::String(all), Json::String(more)) => all.push_str(&more),
-        (Json::Array(all), Json::Array(more)) => all.extend(more),
-        (all, more) => *all = more,
     }
 }
 
