@@ -12,7 +12,7 @@ use crate::aside::Aside;
 use crate::asides::Asides;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
-use crate::digest::{Digest, Place, is_same, keep_text, places};
+use crate::digest::{Digest, Place, common, keep_text};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
@@ -203,7 +203,7 @@ impl Branches {
             if found.is_some() {
                 self.make_room(session)?;
             }
-            session.resting.retain(|_, resting| *resting != number);
+            session.resting.remove(&number);
             if let Some((kept, written)) = found {
                 self.take_up(session, &kept, written, prices);
             }
@@ -287,12 +287,7 @@ impl Branches {
     ) -> Result<(&'s mut Branch, usize), LedgerError> {
         session.uses += 1;
         self.wake(session, digests, prices)?;
-        let common = |branch: &Branch| {
-            let pairs = branch.digests.iter().zip(digests);
-            pairs
-                .take_while(|(one, other)| is_same(**one, **other))
-                .count()
-        };
+        let common = |branch: &Branch| common(&branch.digests, digests);
         let goes_on = |branch: &Branch| common(branch) == branch.digests.len();
         let branches = session.branches.iter().enumerate();
         let best =
@@ -379,17 +374,10 @@ impl Branches {
         if session.resting.is_empty() {
             return Ok(());
         }
-        let common = |branch: &Branch| {
-            let pairs = branch.digests.iter().zip(digests);
-            pairs
-                .take_while(|(one, other)| is_same(**one, **other))
-                .count()
-        };
-        let open = session.branches.iter().map(common).max().unwrap_or(0);
-        let places = places(digests);
-        let more = places.iter().skip(open + 1).rev();
-        let mut found = more.filter_map(|place| session.resting.get(place));
-        if let Some(number) = found.next().copied() {
+        let branches = session.branches.iter();
+        let open = branches.map(|branch| common(&branch.digests, digests));
+        let open = open.max().unwrap_or(0);
+        if let Some(number) = session.resting_with(digests, open) {
             self.opened(session, number, prices)?;
         }
         Ok(())
