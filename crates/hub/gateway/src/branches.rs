@@ -139,7 +139,7 @@ impl Branches {
             session.rest(number, digests.as_chunks::<8>().0);
         }
         for (kept, written) in kept.branches {
-            self.take_up(&mut session, &kept, written, prices);
+            self.take_up(&mut session, &kept, Some(written), prices);
         }
         Ok(lock(&self.open).hold(id, Mutex::new(session)))
     }
@@ -205,7 +205,7 @@ impl Branches {
             }
             session.resting.remove(&number);
             if let Some((kept, written)) = found {
-                self.take_up(session, &kept, written, prices);
+                self.take_up(session, &kept, Some(written), prices);
             }
         }
         let mut branches = session.branches.iter_mut();
@@ -342,8 +342,45 @@ impl Branches {
         Ok((branch, had))
     }
 
-    /// Opens a branch that was read from the ledger.
-    fn take_up(&self, session: &mut Session, kept: &Kept, written: Written, prices: &Prices) {
+    /// Takes up a copy of a branch of another session, if thoughts bind the first `bound` messages of a list, and no
+    /// branch of this session has these messages. A client may go on with a list under another name of its session, or
+    /// with another key, and the provider refuses its thoughts behind other forms.
+    pub(crate) fn take_over(
+        &self,
+        session: &mut Session,
+        (digests, bound): (&[Digest], usize),
+        prices: &Prices,
+    ) -> Result<(), LedgerError> {
+        let Some(most) = bound.checked_sub(1) else {
+            return Ok(());
+        };
+        let has_them = |branch: &Branch| common(&branch.digests, digests) > most;
+        if session.branches.iter().any(has_them) || session.resting_with(digests, most).is_some() {
+            return Ok(());
+        }
+        let own = self.ledger.again();
+        let ledger = own.as_ref().unwrap_or(&self.ledger);
+        let Some((id, number)) = ledger.branch_with(digests, bound)? else {
+            return Ok(());
+        };
+        if let Some((mut kept, _)) = self.ledger.branch(&id, number)? {
+            self.make_room(session)?;
+            session.uses += 1;
+            kept.number = session.highest + 1;
+            kept.used = session.uses;
+            self.take_up(session, &kept, None, prices);
+        }
+        Ok(())
+    }
+
+    /// Opens a branch that was read from the ledger. `written` is what the ledger has of it in this session.
+    fn take_up(
+        &self,
+        session: &mut Session,
+        kept: &Kept,
+        written: Option<Written>,
+        prices: &Prices,
+    ) {
         session.uses = session.uses.max(kept.used);
         session.highest = session.highest.max(kept.number);
         let memory = self.memory(prices, Promise::Append);
@@ -355,7 +392,7 @@ impl Branches {
                 digests: kept.digests.as_chunks::<8>().0.to_vec(),
                 memory,
                 held: Vec::new(),
-                written: Some(written),
+                written,
                 promise: Promise::Append,
                 last: kept.last,
                 given: 0,

@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// Returns the resting branch that has the longest beginning of a list, if it has more than `open` messages of the
-    /// list. Of several such branches, the list had better go on with the whole of one.
+    /// list. If several have as many, prefers a branch of which the list has all messages.
     pub(crate) fn resting_with(&self, digests: &[Digest], open: usize) -> Option<i64> {
         let resting = self.resting.iter().map(|(number, kept)| {
             let common = common(kept, digests);
