@@ -275,15 +275,30 @@ fn in_text(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<V
     Some(vec![(items.get(at)?.clone(), all.join(","))])
 }
 
-/// Returns the changes that take the items of earlier turns out of the lists of a message, such as signed thoughts:
-/// the messages of those turns have them.
+/// Returns whether a member of a chat's message has thoughts of the model. Providers name it in several ways.
+pub(crate) fn is_thought(key: &str) -> bool {
+    key.starts_with("reasoning") || key.starts_with("thinking")
+}
+
+/// Returns the changes that take what earlier turns have out of the members of a message: the items of lists, such as
+/// signed thoughts, and the words of thoughts. The messages of those turns have them.
 fn without_earlier(aside: &Aside, raw: &str, json: &Json) -> Vec<Change> {
     let turns = aside.turns.iter().flat_map(|turn| &turn.items);
     let turns = turns.filter_map(|item| serde_json::from_str::<Json>(item).ok());
     let turns: Vec<Json> = turns.filter(|item| item["role"] == "assistant").collect();
     let lists = json.as_object().into_iter().flatten();
-    let lists = lists.filter(|(key, _)| *key != "content" && *key != "tool_calls");
+    let lists = lists.filter(|(key, list)| {
+        let is_other = *key != "content" && *key != "tool_calls";
+        is_other || *key == "content" && list.is_array()
+    });
     let changes = lists.filter_map(|(key, list)| {
+        if let Some(words) = list.as_str().filter(|_| is_thought(key)) {
+            let before: String = turns.iter().filter_map(|turn| turn[key].as_str()).collect();
+            let own = words
+                .strip_prefix(&*before)
+                .filter(|_| !before.is_empty())?;
+            return Some((member_of(raw, key)?, Json::from(own).to_string()));
+        }
         let list = list.as_array()?;
         let before = turns.iter().filter_map(|turn| turn[key].as_array());
         let before: Vec<&Json> = before.flatten().collect();

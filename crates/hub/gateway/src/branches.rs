@@ -12,7 +12,7 @@ use crate::aside::Aside;
 use crate::asides::Asides;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
-use crate::digest::{Digest, Place, is_same, keep_text, places};
+use crate::digest::{Digest, Place, common, keep_text};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
@@ -139,7 +139,7 @@ impl Branches {
             session.rest(number, digests.as_chunks::<8>().0);
         }
         for (kept, written) in kept.branches {
-            self.take_up(&mut session, &kept, written, prices);
+            self.take_up(&mut session, &kept, Some(written), prices);
         }
         Ok(lock(&self.open).hold(id, Mutex::new(session)))
     }
@@ -203,9 +203,9 @@ impl Branches {
             if found.is_some() {
                 self.make_room(session)?;
             }
-            session.resting.retain(|_, resting| *resting != number);
+            session.resting.remove(&number);
             if let Some((kept, written)) = found {
-                self.take_up(session, &kept, written, prices);
+                self.take_up(session, &kept, Some(written), prices);
             }
         }
         let mut branches = session.branches.iter_mut();
@@ -287,12 +287,7 @@ impl Branches {
     ) -> Result<(&'s mut Branch, usize), LedgerError> {
         session.uses += 1;
         self.wake(session, digests, prices)?;
-        let common = |branch: &Branch| {
-            let pairs = branch.digests.iter().zip(digests);
-            pairs
-                .take_while(|(one, other)| is_same(**one, **other))
-                .count()
-        };
+        let common = |branch: &Branch| common(&branch.digests, digests);
         let goes_on = |branch: &Branch| common(branch) == branch.digests.len();
         let branches = session.branches.iter().enumerate();
         let best =
@@ -347,8 +342,45 @@ impl Branches {
         Ok((branch, had))
     }
 
-    /// Opens a branch that was read from the ledger.
-    fn take_up(&self, session: &mut Session, kept: &Kept, written: Written, prices: &Prices) {
+    /// Takes up a copy of a branch of another session, if thoughts bind the first `bound` messages of a list, and no
+    /// branch of this session has these messages. A client may go on with a list under another name of its session, or
+    /// with another key, and the provider refuses its thoughts behind other forms.
+    pub(crate) fn take_over(
+        &self,
+        session: &mut Session,
+        (digests, bound): (&[Digest], usize),
+        prices: &Prices,
+    ) -> Result<(), LedgerError> {
+        let Some(most) = bound.checked_sub(1) else {
+            return Ok(());
+        };
+        let has_them = |branch: &Branch| common(&branch.digests, digests) > most;
+        if session.branches.iter().any(has_them) || session.resting_with(digests, most).is_some() {
+            return Ok(());
+        }
+        let own = self.ledger.again();
+        let ledger = own.as_ref().unwrap_or(&self.ledger);
+        let Some((id, number)) = ledger.branch_with(digests, bound)? else {
+            return Ok(());
+        };
+        if let Some((mut kept, _)) = self.ledger.branch(&id, number)? {
+            self.make_room(session)?;
+            session.uses += 1;
+            kept.number = session.highest + 1;
+            kept.used = session.uses;
+            self.take_up(session, &kept, None, prices);
+        }
+        Ok(())
+    }
+
+    /// Opens a branch that was read from the ledger. `written` is what the ledger has of it in this session.
+    fn take_up(
+        &self,
+        session: &mut Session,
+        kept: &Kept,
+        written: Option<Written>,
+        prices: &Prices,
+    ) {
         session.uses = session.uses.max(kept.used);
         session.highest = session.highest.max(kept.number);
         let memory = self.memory(prices, Promise::Append);
@@ -360,7 +392,7 @@ impl Branches {
                 digests: kept.digests.as_chunks::<8>().0.to_vec(),
                 memory,
                 held: Vec::new(),
-                written: Some(written),
+                written,
                 promise: Promise::Append,
                 last: kept.last,
                 given: 0,
@@ -379,17 +411,10 @@ impl Branches {
         if session.resting.is_empty() {
             return Ok(());
         }
-        let common = |branch: &Branch| {
-            let pairs = branch.digests.iter().zip(digests);
-            pairs
-                .take_while(|(one, other)| is_same(**one, **other))
-                .count()
-        };
-        let open = session.branches.iter().map(common).max().unwrap_or(0);
-        let places = places(digests);
-        let more = places.iter().skip(open + 1).rev();
-        let mut found = more.filter_map(|place| session.resting.get(place));
-        if let Some(number) = found.next().copied() {
+        let branches = session.branches.iter();
+        let open = branches.map(|branch| common(&branch.digests, digests));
+        let open = open.max().unwrap_or(0);
+        if let Some(number) = session.resting_with(digests, open) {
             self.opened(session, number, prices)?;
         }
         Ok(())

@@ -37,6 +37,14 @@ pub(crate) fn is_same(one: Digest, other: Digest) -> bool {
     one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
 }
 
+/// Returns how many messages two lists have in common at their beginning.
+pub(crate) fn common(one: &[Digest], other: &[Digest]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs
+        .take_while(|(one, other)| is_same(**one, **other))
+        .count()
+}
+
 /// Returns the places of a list: before each message, and after the last one.
 pub(crate) fn places(digests: &[Digest]) -> Vec<Place> {
     let mut place = Place::default();

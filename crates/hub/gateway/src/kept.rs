@@ -3,6 +3,7 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
+use crate::digest::{self, Digest};
 use crate::ledger::{Ledger, Result};
 
 /// After this many pieces, a branch is written whole again.
@@ -102,6 +103,38 @@ impl Ledger {
             digests.extend(row.get::<_, Vec<u8>>(1)?);
         }
         Ok(Some(digests))
+    }
+
+    /// Finds the branch of any session that has the longest beginning of a list, with at least `least` messages. The
+    /// branches of `shadow` do not count, because their forms were never sent.
+    pub(crate) fn branch_with(
+        &self,
+        list: &[Digest],
+        least: usize,
+    ) -> Result<Option<(String, i64)>> {
+        let Some(first) = list.first() else {
+            return Ok(None);
+        };
+        // The last byte of a digest also says whether its message keeps its text.
+        let begun: Vec<(String, i64)> = {
+            let connection = self.connection();
+            let mut rows = connection.prepare_cached(
+                "SELECT session, number FROM branch WHERE substr(digests, 1, 7) = ?1 AND NOT EXISTS (SELECT 1 FROM request \
+                 WHERE request.session = branch.session AND request.policy = 'shadow') ORDER BY used DESC",
+            )?;
+            let rows = rows.query_map([&first[..7]], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<std::result::Result<_, _>>()?
+        };
+        let mut best: Option<(usize, String, i64)> = None;
+        for (session, number) in begun {
+            let digests = self.digests(&session, number)?.unwrap_or_default();
+            let common = digest::common(digests.as_chunks::<8>().0, list);
+            let is_more = best.as_ref().is_none_or(|(most, ..)| common > *most);
+            if common >= least && is_more {
+                best = Some((common, session, number));
+            }
+        }
+        Ok(best.map(|(_, session, number)| (session, number)))
     }
 
     /// Reads a branch.

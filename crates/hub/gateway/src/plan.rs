@@ -165,6 +165,13 @@ impl Branches {
         let Some(read) = reads.last() else {
             return Ok(plan);
         };
+        if is_bound && policy.changes() {
+            let bound = read.items.iter().rposition(|item| item.is_bound);
+            let given = read.digests();
+            let of_list = (given.as_slice(), bound.unwrap_or(0));
+            let taken = self.take_over(&mut session, of_list, prices);
+            taken.map_err(|error| failed(&error))?;
+        }
         let is_structured = tool::is_structured(&request.json);
         let is_stream = request.json["stream"] == true;
         let found = self.branch(&mut session, &read.digests(), (prices, promise));

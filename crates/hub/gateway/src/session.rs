@@ -7,7 +7,7 @@ use accp_memory::{Memory, Promise};
 
 use crate::aside::Aside;
 use crate::asides::Asides;
-use crate::digest::{Digest, Place, is_kept, is_same, places};
+use crate::digest::{Digest, common, is_kept, is_same, places};
 use crate::kept::Written;
 use crate::prices::Prices;
 use crate::read::Read;
@@ -25,8 +25,8 @@ pub(crate) struct Session {
     /// they came with, because nobody would know their forms after a restart.
     pub(crate) is_unkept: bool,
     pub(crate) branches: Vec<Branch>,
-    /// The branches that rest on disk: their numbers, by the place after their last message.
-    pub(crate) resting: HashMap<Place, i64>,
+    /// The branches that rest on disk: the digests of their messages, by their numbers.
+    pub(crate) resting: HashMap<i64, Vec<Digest>>,
     /// The highest number of a branch so far.
     pub(crate) highest: i64,
     /// The asides of its answers.
@@ -61,15 +61,24 @@ impl Session {
     /// Lets a branch rest. If too many branches rest, forgets the oldest one and returns its number.
     pub(crate) fn rest(&mut self, number: i64, digests: &[Digest]) -> Option<i64> {
         self.highest = self.highest.max(number);
-        let place = places(digests).pop().unwrap_or_default();
-        self.resting.insert(place, number);
+        self.resting.insert(number, digests.to_vec());
         if self.resting.len() <= RESTING {
             return None;
         }
-        let oldest = self.resting.iter().min_by_key(|(_, number)| **number);
-        let (place, number) = oldest.map(|(place, number)| (*place, *number))?;
-        self.resting.remove(&place);
-        Some(number)
+        let oldest = self.resting.keys().min().copied()?;
+        self.resting.remove(&oldest);
+        Some(oldest)
+    }
+
+    /// Returns the resting branch that has the longest beginning of a list, if it has more than `open` messages of the
+    /// list. If several have as many, prefers a branch of which the list has all messages.
+    pub(crate) fn resting_with(&self, digests: &[Digest], open: usize) -> Option<i64> {
+        let resting = self.resting.iter().map(|(number, kept)| {
+            let common = common(kept, digests);
+            (common, common == kept.len(), *number)
+        });
+        let best = resting.max().filter(|(common, ..)| *common > open);
+        best.map(|(.., number)| number)
     }
 
     /// Returns whether no cache has a list of this session any more.

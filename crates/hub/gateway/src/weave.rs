@@ -1,6 +1,7 @@
 //! Makes one answer out of several turns of a model: the turns in which the model asks for lines that left its list,
 //! and the turn after them. The client sees one answer in the form of its provider, without these calls.
 
+mod calls;
 mod chat;
 mod claude;
 mod events;
@@ -312,7 +313,7 @@ fn event(json: &Json, name: &str) -> Vec<u8> {
     format!("event: {name}\ndata: {json}\n\n").into_bytes()
 }
 
-/// Returns the sum of two usages. Values that are not numbers are taken from the second one.
+/// Returns the sum of two usages. Values that are not numbers are taken from the second one, if it has them.
 fn added(one: &Json, other: &Json) -> Json {
     match (one, other) {
         (Json::Object(one), Json::Object(other)) => {
@@ -323,9 +324,9 @@ fn added(one: &Json, other: &Json) -> Json {
             }
             Json::Object(sum)
         }
+        (one, Json::Null) => one.clone(),
         (one, other) => match (one.as_u64(), other.as_u64()) {
             (Some(one), Some(other)) => Json::from(one.saturating_add(other)),
-            (Some(_), None) if other.is_null() => one.clone(),
             _ => other.clone(),
         },
     }

@@ -260,6 +260,52 @@ async fn a_bound_list_comes_back_after_many_others() {
     assert_eq!(bench.upstream.got().len(), 66, "none was sent twice");
 }
 
+/// A client that goes back to an earlier turn sends a list that leaves a branch in its middle. Thoughts are bound to
+/// the forms of that branch, also where it rests on disk.
+#[tokio::test]
+async fn a_bound_list_that_goes_back_after_many_others_keeps_its_forms() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    client.user = Some("u1");
+    for _ in 0..6 {
+        client.turn(&bench, false).await;
+    }
+    for round in 0..2 {
+        for other in 0..20 {
+            let list = vec![json!({"role": "user", "content": format!("Title {round} {other}?")})];
+            let mut body = request(list);
+            body["metadata"] = json!({"user_id": "u1"});
+            let answer = bench.post("/v1/messages", "k1", body.to_string()).await;
+            answer.bytes().await.unwrap();
+        }
+        if round == 1 {
+            bench.restart().await;
+        }
+        client.messages.truncate(client.messages.len() - 4);
+        client.turn(&bench, false).await;
+    }
+    assert_eq!(client.statuses, [200; 8]);
+    assert_eq!(bench.upstream.refusals(), 0);
+}
+
+/// Clients that resume a conversation may give it another session.
+#[tokio::test]
+async fn a_bound_list_goes_on_under_another_name_of_its_session() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    for (user, turns) in [("u1", 4), ("u2", 2), ("u3", 2)] {
+        client.user = Some(user);
+        for _ in 0..turns {
+            client.turn(&bench, false).await;
+        }
+        bench.restart().await;
+    }
+    assert_eq!(client.statuses, [200; 8]);
+    assert_eq!(bench.upstream.got().len(), 8, "none was sent twice");
+    client.messages.truncate(client.messages.len() - 2);
+    assert_eq!(changed(&bench, &client), 7);
+}
+
 #[tokio::test]
 async fn a_refusal_of_one_list_leaves_the_others_of_its_session_bound_as_they_are() {
     let mut bench = bench(Config::default()).await;

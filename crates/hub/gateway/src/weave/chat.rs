@@ -1,13 +1,12 @@
 //! Weaves answers in the form of chat completions.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value as Json, json};
 
-use super::pieces::{bytes_of, count_on, grow};
+use super::calls::Calls;
+use super::pieces::{append, bytes_of, count_on, grow, in_parts};
 use super::{Answer, added, arguments, set};
-use crate::aside::{SEAM, pieces_of_chat};
-use crate::tool::{Call, NAME};
+use crate::aside::{SEAM, is_thought, pieces_of_chat};
+use crate::tool::Call;
 
 /// Members of a message that the next turn does not get as they are: the gateway puts three of them together itself,
 /// and providers do not take the others back.
@@ -29,9 +28,15 @@ pub(super) struct Chat {
     shown: String,
     has_role: bool,
     text: String,
-    calls: BTreeMap<u64, Json>,
+    /// The parts of the content of this turn. Some providers have their thoughts there.
+    parts: Vec<Json>,
+    /// The contents of earlier turns of a whole answer.
+    contents: Vec<Json>,
+    calls: Calls,
     /// What else the message has, such as the reasoning of some providers.
     more: Map<String, Json>,
+    /// The thoughts of earlier turns of a whole answer. A client of a stream has seen them as they came.
+    earlier: Map<String, Json>,
     /// The number with which the items of each list in `more` go on in this turn: the client counts those of all turns.
     before: Map<String, Json>,
     reason: String,
@@ -49,15 +54,7 @@ pub(super) struct Chat {
     is_full: bool,
 }
 
-fn is_ours(call: &Json) -> bool {
-    call["function"]["name"] == NAME
-}
-
 impl Chat {
-    fn others(&self) -> impl Iterator<Item = &Json> {
-        self.calls.values().filter(|call| !is_ours(call))
-    }
-
     /// Takes words of the model, and returns them as the client sees them.
     fn say(&mut self, words: &str) -> String {
         let is_first = self.text.is_empty() && !words.is_empty();
@@ -76,29 +73,24 @@ impl Chat {
         said
     }
 
+    /// Returns the content of this turn: a text or, if it came in parts, a list of these.
+    fn content(&self) -> Json {
+        let words = Some(&*self.text).filter(|words| !words.is_empty());
+        let words = words.map_or(Json::Null, Json::from);
+        if self.parts.is_empty() {
+            return words;
+        }
+        let parts = self.parts.iter().cloned();
+        Json::Array(parts.chain(in_parts(words)).collect())
+    }
+
     /// Takes pieces of calls, and returns those that the client sees.
     fn call(&mut self, pieces: &[Json]) -> Vec<Json> {
         let mut seen = Vec::new();
         for piece in pieces {
-            let index = piece["index"].as_u64().unwrap_or(0);
-            let mut new = piece.clone();
-            if let Some(new) = new.as_object_mut() {
-                new.shift_remove("index");
-            }
-            // A call that begins when no more is kept passes, and only its place counts.
-            let call = self.calls.entry(index).or_default();
-            if !self.is_full {
-                self.kept += bytes_of(&new);
-                grow(call, &new);
-            }
-            if self.calls.get(&index).is_some_and(is_ours) {
-                continue;
-            }
-            let before = self.calls.range(..index);
-            let before = before.filter(|(_, call)| !is_ours(call)).count();
-            let mut piece = piece.clone();
-            set(&mut piece, "index", Json::from(before));
-            seen.push(piece);
+            let (kept, shown) = self.calls.take(piece, !self.is_full);
+            self.kept += kept;
+            seen.extend(shown);
         }
         seen
     }
@@ -113,21 +105,45 @@ impl Chat {
         out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
     }
 
+    /// Returns the thoughts of all turns of a whole answer, as a client of a stream puts them together.
+    fn thoughts(&self) -> Map<String, Json> {
+        let mut all = self.earlier.clone();
+        let now = self.more.iter().filter(|(key, _)| is_thought(key));
+        for (key, value) in now {
+            let before = self.before.get(key).and_then(Json::as_u64);
+            let mut value = value.clone();
+            count_on(&mut value, before.unwrap_or(0));
+            if let Some(all) = all.get_mut(key) {
+                append(all, value);
+            } else {
+                all.insert(key.clone(), value);
+            }
+        }
+        all
+    }
+
     /// Returns the finish reason that the client sees, if it differs from the model's.
     fn reason(&self) -> Option<Json> {
-        let is_none = self.reason == "tool_calls" && self.others().next().is_none();
-        (is_none && !self.calls.is_empty()).then(|| Json::from("stop"))
+        let is_none = self.reason == "tool_calls" && self.is_alone();
+        let has_calls = self.calls.all().next().is_some();
+        (is_none && has_calls).then(|| Json::from("stop"))
     }
 
     /// Takes the delta of a chunk, and changes it to what the client sees. Returns whether it has changed.
     fn delta(&mut self, delta: &mut Map<String, Json>) -> bool {
         let mut is_changed = false;
         if delta.contains_key("role") {
-            if self.has_role {
+            // Some providers name the role in each chunk.
+            if self.has_role && self.turns > 0 {
                 delta.shift_remove("role");
                 is_changed = true;
             }
             self.has_role = true;
+        }
+        let parts = delta.get("content").and_then(Json::as_array);
+        if let Some(parts) = parts.filter(|_| !self.is_full) {
+            self.kept += parts.iter().map(bytes_of).sum::<usize>();
+            self.parts.extend(parts.iter().cloned());
         }
         if let Some(words) = delta.get("content").and_then(Json::as_str) {
             let said = self.say(words);
@@ -232,7 +248,8 @@ impl Answer for Chat {
                 set(&mut choice, "delta", json!({}));
             }
             put_back(&mut json, choice);
-            let raw = if has_more { Vec::new() } else { raw.to_vec() };
+            let is_split = has_more || is_changed;
+            let raw = if is_split { Vec::new() } else { raw.to_vec() };
             self.hold(raw, json, out);
             return;
         }
@@ -253,8 +270,9 @@ impl Answer for Chat {
             return false;
         }
         let text = message["content"].as_str().unwrap_or_default().to_owned();
+        self.parts = message["content"].as_array().cloned().unwrap_or_default();
         let calls = message["tool_calls"].as_array().into_iter().flatten();
-        self.calls = (0..).zip(calls.cloned()).collect();
+        self.calls = Calls::of_whole(calls.cloned());
         let more = message.as_object().into_iter().flatten();
         let more = more.filter(|(key, value)| !OWN.contains(&&***key) && !value.is_null());
         self.more = more
@@ -286,8 +304,8 @@ impl Answer for Chat {
         }
         let mut seen = 0;
         let mut calls = Vec::new();
-        for json in self.calls.values() {
-            if is_ours(json) {
+        for (json, is_ours) in self.calls.all() {
+            if is_ours {
                 let text = json["function"]["arguments"].as_str().unwrap_or_default();
                 let call = Call {
                     id: json["id"].as_str().unwrap_or_default().to_owned(),
@@ -302,17 +320,13 @@ impl Answer for Chat {
     }
 
     fn is_alone(&self) -> bool {
-        self.others().next().is_none()
+        self.calls.others().next().is_none()
     }
 
     fn items(&self) -> Vec<String> {
-        let text = if self.text.is_empty() {
-            Json::Null
-        } else {
-            Json::from(&*self.text)
-        };
-        let calls: Vec<&Json> = self.calls.values().collect();
-        let mut item = json!({ "role": "assistant", "content": text, "tool_calls": calls });
+        let calls: Vec<&Json> = self.calls.all().map(|(call, _)| call).collect();
+        let mut item =
+            json!({ "role": "assistant", "content": self.content(), "tool_calls": calls });
         if let Some(item) = item.as_object_mut() {
             item.extend(self.more.clone());
         }
@@ -324,12 +338,16 @@ impl Answer for Chat {
     }
 
     fn pieces(&self) -> Vec<String> {
-        let others: Vec<Json> = self.others().cloned().collect();
+        let others: Vec<Json> = self.calls.others().cloned().collect();
         pieces_of_chat(&self.shown, &others)
     }
 
     fn begin(&mut self, keeps: bool) {
         if keeps {
+            if !self.whole.is_null() {
+                self.earlier = self.thoughts();
+                self.contents.push(self.content());
+            }
             for (key, value) in &self.more {
                 let items = value.as_array().into_iter().flatten();
                 let last = items.filter_map(|item| item["index"].as_u64()).max();
@@ -342,11 +360,13 @@ impl Answer for Chat {
             self.has_role = false;
         }
         self.text.clear();
+        self.parts.clear();
         self.calls.clear();
         self.more.clear();
         self.reason.clear();
         self.held.clear();
         self.total = added(&self.total, &self.usage);
+        self.usage = Json::Null;
         self.turns += 1;
         self.is_over = false;
     }
@@ -371,7 +391,7 @@ impl Answer for Chat {
     }
 
     fn differs(&self) -> bool {
-        self.turns > 0 || self.calls.values().any(is_ours)
+        self.turns > 0 || self.calls.all().any(|(_, is_ours)| is_ours)
     }
 
     fn combined(&mut self) -> String {
@@ -384,8 +404,10 @@ impl Answer for Chat {
                 set(&mut json, key, value.clone());
             }
         }
-        let others: Vec<Json> = self.others().cloned().collect();
-        let reason = self.reason();
+        let others: Vec<Json> = self.calls.others().cloned().collect();
+        let (reason, thoughts) = (self.reason(), self.thoughts());
+        let now = std::iter::once(self.content());
+        let contents: Vec<Json> = self.contents.iter().cloned().chain(now).collect();
         let Some(choice) = json.pointer_mut("/choices/0") else {
             return json.to_string();
         };
@@ -393,9 +415,13 @@ impl Answer for Chat {
             set(choice, "finish_reason", reason);
         }
         if let Some(message) = choice.get_mut("message").and_then(Json::as_object_mut) {
-            if !self.shown.is_empty() {
+            if contents.iter().any(Json::is_array) {
+                let parts = contents.into_iter().flat_map(in_parts).collect();
+                message.insert("content".to_owned(), Json::Array(parts));
+            } else if !self.shown.is_empty() {
                 message.insert("content".to_owned(), Json::from(&*self.shown));
             }
+            message.extend(thoughts);
             message.shift_remove("tool_calls");
             if !others.is_empty() {
                 message.insert("tool_calls".to_owned(), Json::Array(others));
@@ -426,7 +452,7 @@ mod tests {
     use accp_memory::Form;
 
     use super::*;
-    use crate::tool::Shown;
+    use crate::tool::{NAME, Shown};
     use crate::weave::{Next, Weave};
 
     #[test]

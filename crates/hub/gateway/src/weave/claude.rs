@@ -14,6 +14,9 @@ const COUNTS: [&str; 4] = [
     "output_tokens",
 ];
 
+/// The member that counts the calls of the provider's own tools.
+const SERVER_TOOLS: &str = "server_tool_use";
+
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// The answer of the first turn, as it began.
@@ -21,8 +24,8 @@ pub(super) struct Claude {
     /// The blocks of earlier turns that the client has seen.
     shown: Vec<Json>,
     blocks: Vec<Block>,
-    /// The events that end a stream: the last `message_delta`, and then `message_stop`.
-    delta: Option<(Vec<u8>, Json)>,
+    /// The events that end a stream: one or more `message_delta`, and then `message_stop`.
+    deltas: Vec<(Vec<u8>, Json)>,
     stop: Vec<u8>,
     message: Json,
     usage: Json,
@@ -128,10 +131,29 @@ impl Claude {
     }
 
     fn stopped(&self) -> &Json {
-        match &self.delta {
-            Some((_, json)) => &json["delta"]["stop_reason"],
-            None => &self.message["stop_reason"],
+        let deltas = self.deltas.iter().rev();
+        let mut told = deltas.map(|(_, json)| &json["delta"]["stop_reason"]);
+        let told = told.find(|reason| reason.is_string());
+        told.unwrap_or(&self.message["stop_reason"])
+    }
+
+    /// Returns the counts at the end of a stream of several turns. `last` has those of the last turn.
+    fn counts(&self, last: &Json) -> Json {
+        let all = added(&self.total, &self.usage);
+        let mut usage = if last.is_object() {
+            last.clone()
+        } else {
+            json!({})
+        };
+        for key in COUNTS.into_iter().filter(|key| all[*key].is_u64()) {
+            set(&mut usage, key, all[key].clone());
         }
+        for (key, value) in all.as_object().into_iter().flatten() {
+            if value.is_object() && (key == SERVER_TOOLS || last.get(key).is_some()) {
+                set(&mut usage, key, value.clone());
+            }
+        }
+        usage
     }
 }
 
@@ -183,7 +205,12 @@ impl Answer for Claude {
                 for (key, value) in json["usage"].as_object().into_iter().flatten() {
                     set(&mut self.usage, key, value.clone());
                 }
-                self.delta = Some((raw.to_vec(), json));
+                if self.is_full {
+                    let before = self.deltas.drain(..);
+                    before.for_each(|(raw, _)| out.extend(raw));
+                }
+                self.kept += raw.len();
+                self.deltas.push((raw.to_vec(), json));
             }
             Some("message_stop") => {
                 self.stop = raw.to_vec();
@@ -211,7 +238,7 @@ impl Answer for Claude {
     }
 
     fn stops(&mut self) {
-        self.is_over |= self.delta.is_some() && self.stopped().is_string();
+        self.is_over |= !self.deltas.is_empty() && self.stopped().is_string();
     }
 
     fn calls(&self) -> Vec<(usize, Call, String)> {
@@ -259,31 +286,29 @@ impl Answer for Claude {
         let blocks = blocks.filter(|block| !block.is_ours && keeps);
         self.shown.extend(blocks.map(|block| block.json));
         self.total = added(&self.total, &self.usage);
-        self.delta = None;
+        self.deltas.clear();
         self.stop = Vec::new();
         self.turns += 1;
         self.is_over = false;
     }
 
     fn tail(&mut self, out: &mut Vec<u8>) {
-        if let Some((raw, mut json)) = self.delta.take() {
+        let mut deltas = std::mem::take(&mut self.deltas).into_iter().peekable();
+        while let Some((raw, mut json)) = deltas.next() {
             let reason = self.reason(&json["delta"]["stop_reason"]);
-            if self.turns == 0 && reason.is_none() {
+            let is_summed = self.turns > 0 && deltas.peek().is_none();
+            if !is_summed && reason.is_none() {
                 out.extend(raw);
-            } else {
-                let all = added(&self.total, &self.usage);
-                let mut usage = json["usage"].clone();
-                for key in COUNTS.into_iter().filter(|key| all[*key].is_u64()) {
-                    set(&mut usage, key, all[key].clone());
-                }
-                if self.turns > 0 {
-                    set(&mut json, "usage", usage);
-                }
-                if let (Some(reason), Some(delta)) = (reason, json.get_mut("delta")) {
-                    set(delta, "stop_reason", reason);
-                }
-                out.extend(event(&json, "message_delta"));
+                continue;
             }
+            if is_summed {
+                let counts = self.counts(&json["usage"]);
+                set(&mut json, "usage", counts);
+            }
+            if let (Some(reason), Some(delta)) = (reason, json.get_mut("delta")) {
+                set(delta, "stop_reason", reason);
+            }
+            out.extend(event(&json, "message_delta"));
         }
         out.append(&mut self.stop);
     }

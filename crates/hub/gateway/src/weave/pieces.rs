@@ -1,6 +1,6 @@
 //! Puts a value together that comes in pieces, such as the signed thoughts of a chat.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::set;
 
@@ -57,4 +57,22 @@ pub(super) fn count_on(list: &mut Json, before: u64) -> bool {
         }
     }
     is_changed
+}
+
+/// Adds what the next turn has thought to the thoughts before it.
+pub(super) fn append(all: &mut Json, more: Json) {
+    match (all, more) {
+        (Json::String(all), Json::String(more)) => all.push_str(&more),
+        (Json::Array(all), Json::Array(more)) => all.extend(more),
+        (all, more) => *all = more,
+    }
+}
+
+/// Returns the parts of a content.
+pub(super) fn in_parts(content: Json) -> Vec<Json> {
+    match content {
+        Json::Array(parts) => parts,
+        Json::String(text) => vec![json!({ "type": "text", "text": text })],
+        _ => Vec::new(),
+    }
 }

@@ -15,6 +15,9 @@ const CALL: f64 = 200.0;
 const SHORT: u64 = 1_000;
 /// If the window needs the room, a result with no more tokens than this stays whole.
 const FORCED: u64 = 300;
+/// A forced step that leaves the list outside its limit has to remove at least the limit divided by this. The cache loses
+/// what stands behind each cut, and the next request would force the next step.
+const LEAST: u64 = 16;
 /// The results of this many newest messages stay whole, unless the window needs the room.
 const NEWEST: usize = 10;
 /// A conversation is expected to have as many more turns as it has had so far, but at most this many.
@@ -123,13 +126,19 @@ impl Memory {
                 self.definition()
             };
             let mut cuts = Vec::new();
+            let mut is_inside = false;
             for (least, newest) in [(SHORT, NEWEST), (FORCED, NEWEST), (FORCED, 0)] {
                 cuts = self.old(list, least, newest);
-                if (sent + tool).saturating_sub(removed(self, &cuts)) <= limit {
+                is_inside = (sent + tool).saturating_sub(removed(self, &cuts)) <= limit;
+                if is_inside {
                     break;
                 }
             }
-            return (!cuts.is_empty()).then_some((Why::Forced, cuts));
+            let costs_nothing = is_free || self.state.requests == 0;
+            let is_much = removed(self, &cuts) >= tool + limit / LEAST;
+            if !cuts.is_empty() && (is_inside || costs_nothing || is_much) {
+                return Some((Why::Forced, cuts));
+            }
         }
         if self.promise != Promise::Save || self.is_bound(list) {
             return None;

@@ -4,7 +4,7 @@ use accp_memory::{Form, Memory, Prices, Promise, Why, Window, check};
 use serde_json::{Value as Json, json};
 use time::Duration;
 
-use super::{NOW, left_out, memory, page, raws, results};
+use super::{NOW, left_out, memory, page, prices, raws, results};
 use crate::common::lists::list;
 
 fn call(id: &str, arguments: &str) -> Json {
@@ -157,4 +157,27 @@ fn what_the_tool_has_shown_keeps_its_name() {
     let mut again = new().recall(&memory.remember()).unwrap();
     let (same, report) = again.to_send(&given, NOW);
     assert_eq!((raws(&same), report.step), (raws(&sent), None));
+}
+
+/// Words of a person fill the window, so no step brings the list inside. Each step would write what stands behind its
+/// cuts to the cache anew, so a step waits until it removes much.
+#[test]
+fn a_list_that_cannot_fit_is_not_written_anew_for_a_few_tokens() {
+    let window = Window::of(12_000).unwrap();
+    let mut saves = Memory::new(window, prices(), Promise::Save);
+    let mut messages = vec![json!({ "role": "user", "content": page(90_000, 800) })];
+    let mut steps = Vec::new();
+    for n in 1..=40 {
+        let id = format!("c{n}");
+        let arguments = json!({ "at": n }).to_string();
+        messages.extend([call(&id, &arguments), result(&id, page(n * 1_000, 22))]);
+        let (_, report) = saves.to_send(&list(Form::OpenAi, &messages), NOW);
+        assert!(report.is_over, "{report:?}");
+        steps.extend(report.step);
+    }
+    assert!((1..=4).contains(&steps.len()), "{steps:?}");
+    for step in steps {
+        let lost: u64 = step.cut.iter().map(|cut| cut.before - cut.after).sum();
+        assert!(step.why == Why::Forced && lost >= 12_000 / 16, "{step:?}");
+    }
 }
