@@ -53,6 +53,9 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
         assert!(policy.contains(&allowed), "{allowed} {policy}");
         assert_eq!(page.matches(&format!("</{element}>")).count(), 1);
     }
+    // Where a proxy serves the hub below a path, the page has to read the hub there.
+    assert!(page.contains("fetch(`accp/v1/sessions"));
+    assert!(!page.contains("/accp/v1"), "an address that leaves the path");
     assert!(policy.starts_with("default-src 'none';"), "{policy}");
     assert!(policy.contains("connect-src 'self';"), "{policy}");
     for other in ["unsafe", "http:", "https:", "*"] {
