@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::note;
 use accp_gateway::{Config, Gateway, GatewayError, Keep, Policy};
 
 use super::serve::log::LogArgs;
@@ -137,11 +136,11 @@ fn serve(args: &ServeArgs) -> Outcome {
         })?;
         let ends = interrupted();
         let url = gateway.url();
-        note(format_args!(
+        args.log.tell(&format!(
             "gateway at {url}, policy {policy}, ledger {}; Ctrl-C ends it",
             args.ledger.display()
         ));
-        note(format_args!(
+        args.log.tell(&format!(
             "export ANTHROPIC_BASE_URL={url} OPENAI_BASE_URL={url}/v1"
         ));
         let ended = gateway.run(ends).await;

@@ -22,7 +22,7 @@ use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::registries::RegistryArgs;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{Output, note};
+use accp_console::output::Output;
 #[cfg(not(feature = "otel"))]
 use no_traces as traces;
 
@@ -184,16 +184,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         } else {
             args.store.to_string()
         };
-        note(format_args!(
+        args.log.tell(&format!(
             "hub at {}, sessions {location}; Ctrl-C ends it",
             server.url()
         ));
         if let Some(named) = tokenizer {
-            note(format_args!(
+            args.log.tell(&format!(
                 "the registry names the tokenizer {named}; a hub counts with {COUNTED_IN} all the same"
             ));
         }
-        few.filter(|_| is_tight).into_iter().for_each(note);
+        if let Some(few) = few.filter(|_| is_tight) {
+            args.log.tell(&few);
+        }
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(server, args.public_url.as_deref(), idle, request);

@@ -62,8 +62,8 @@ impl Running {
     pub(super) fn url(&mut self) -> String {
         let line = self.line();
         let url = line
-            .strip_prefix("hub at ")
-            .and_then(|rest| rest.split(',').next());
+            .split_once("hub at ")
+            .and_then(|(_, rest)| rest.split(',').next());
         url.ok_or(&line).unwrap().to_owned()
     }
 

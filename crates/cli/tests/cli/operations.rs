@@ -274,6 +274,25 @@ fn the_log_of_a_hub_holds_no_payload() {
     }
 }
 
+/// Who reads a log in JSON reads its first lines as JSON, too.
+#[test]
+fn each_line_of_a_log_in_json_is_an_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = r#"{"tokenizer":"cl100k_base","schemas":{}}"#;
+    fs::write(folder.path().join("registry.json"), registry).unwrap();
+    let args =
+        "serve --memory --listen 127.0.0.1:0 --registry registry.json --log json --log-level error";
+    let mut hub = Running::start_with(args, folder.path(), &[]);
+    for said in ["hub at http://127.0.0.1:", "the tokenizer cl100k_base"] {
+        let line = hub.line();
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["level"], "INFO", "{line}");
+        assert!(line["timestamp"].is_string(), "{line}");
+        assert!(line["message"].as_str().unwrap().contains(said), "{line}");
+    }
+    assert_eq!(hub.stop().0, Some(0));
+}
+
 /// Calls `accp recover` until it succeeds. Before, the agent must have connected to the hub and shown what it has
 /// seen.
 fn decide(url: &str, how: &str) -> String {
