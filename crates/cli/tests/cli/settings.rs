@@ -72,6 +72,44 @@ fn settings_with_which_a_hub_serves_nobody_are_refused() {
     run.code_is(0);
 }
 
+/// An error in a file of settings or of tokens says what to write, without the names of Rust types.
+#[test]
+fn a_file_that_cannot_be_read_says_what_to_write() {
+    let digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let entry = format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"dev\"\n");
+    let no_list = entry.clone() + "sessions = \"lunch\"\n";
+    let empty = entry + "sessions = [\"lunch\"]\n";
+    let number = "expected a whole number of 0 or more";
+    for (option, text, cure) in [
+        (
+            "--config",
+            "listen = \"127.0.0.1\"",
+            "as in \"127.0.0.1:7337\"",
+        ),
+        ("--config", "limits.requests = -1", number),
+        ("--config", "drain = 1.5", number),
+        (
+            "--config",
+            "origins = \"https://a.example\"",
+            "write a list",
+        ),
+        ("--tokens", &*no_list, "write a list"),
+        (
+            "--tokens",
+            &*empty,
+            "token 1: `sha256` is that of an empty text",
+        ),
+    ] {
+        let folder = Folder::with(&[("file.toml", text)]);
+        let args = "serve --memory --listen 127.0.0.1:0";
+        let run = folder.run((args, option, "file.toml"), "");
+        run.code_is(1).stderr_has("file.toml: ").stderr_has(cure);
+        for name in ["usize", "u64", "u32"] {
+            assert!(!run.stderr.contains(name), "{}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn a_url_that_no_card_can_name_is_refused() {
     for url in [

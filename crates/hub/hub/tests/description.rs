@@ -35,6 +35,8 @@ async fn the_description_names_the_routes_that_answer() {
     let mut named: Vec<_> = described.keys().cloned().collect();
     named.sort();
     assert_eq!(named, routed);
+    // This name is longer than that of any session.
+    let long = "x".repeat(200);
     for (path, methods) in described {
         for method in methods.as_object().expect("methods").keys() {
             let answers = &text["paths"][path][method]["responses"];
@@ -44,8 +46,7 @@ async fn the_description_names_the_routes_that_answer() {
                 "{path}: who needs a token can have too many requests open"
             );
             let method: reqwest::Method = method.to_uppercase().parse().expect("a method");
-            // The second name is longer than that of any session.
-            for session in ["lunch", &"x".repeat(200)] {
+            for session in ["lunch", &*long] {
                 let url = path.replace("{session}", session).replace("{key}", "ctx.x");
                 let answer = hub.http.request(method.clone(), hub.url(&url)).send();
                 let answer = answer.await.expect("an answer");
