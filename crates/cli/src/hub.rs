@@ -173,6 +173,13 @@ impl<'a> Hub<'a> {
     /// answers with no frame.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
+        let (named, session) = (envelope.session_id.as_deref(), &*self.args.session);
+        // The values of the frame go ahead of it, so this is checked before anything goes out.
+        if let Some(named) = named.filter(|named| *named != session) {
+            return Err(Failure::Input(format!(
+                "the frame is for the session {named} (`sid`), and --session is {session}: name the same session in both"
+            )));
+        }
         let uploads = self.upload_values(&head, &mut envelope, is_numbered)?;
         let head = uploads.head.unwrap_or(head);
         self.send(&head, envelope, is_numbered, wait)
