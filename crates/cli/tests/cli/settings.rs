@@ -1,7 +1,7 @@
 //! Tests of the settings of a hub.
 
 use super::Folder;
-use super::hub::run;
+use super::hub::{Running, run};
 
 #[test]
 fn the_printed_settings_are_all_that_there_are() {
@@ -70,6 +70,34 @@ fn settings_with_which_a_hub_serves_nobody_are_refused() {
     let folder = Folder::with(&[("hub.toml", fine)]);
     let run = folder.run("serve --memory --print-config --config hub.toml", "");
     run.code_is(0);
+}
+
+/// A store keeps its sessions under the name of their host. A hub with another name does not begin them anew.
+#[test]
+fn a_hub_with_another_name_says_whose_the_sessions_are() {
+    let folder = Folder::with(&[("desk.toml", "agent = \"desk\"")]);
+    let here = folder.0.path();
+    let frame = "@guest>req:plan{}";
+    let desk = "hub.accp --config desk.toml";
+    let (hub, url) = Running::hub(desk, here);
+    run(["send", "--hub", &url, frame])
+        .code_is(0)
+        .stdout_starts("@desk>ack:frame{");
+    hub.stop();
+    let (hub, url) = Running::hub("hub.accp", here);
+    let why = "the name `desk` as `agent` in the settings of the hub";
+    run(["send", "--hub", &url, frame])
+        .code_is(1)
+        .stderr_has(why);
+    run(["tail", "--hub", &url, "--no-follow"])
+        .code_is(1)
+        .stderr_has(why);
+    run(["send", "--hub", &url, "--session", "other", frame]).code_is(0);
+    hub.stop();
+    let (_hub, url) = Running::hub(desk, here);
+    run(["tail", "--hub", &url, "--no-follow"])
+        .code_is(0)
+        .stdout_starts("@desk>sync:open{");
 }
 
 /// An error in a file of settings or of tokens says what to write, without the names of Rust types.

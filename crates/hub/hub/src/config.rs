@@ -99,7 +99,8 @@ pub enum Numbering {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of a frame: 65,536, and 1,024 at least. A longer body is refused with 413.
+    /// Bytes of a frame: 65,536, and 1,024 at least. A longer body is refused with 413. No session takes a frame of more
+    /// than 65,536 bytes.
     pub frame: usize,
     /// Bytes of the headers of a request: 16,384, and 8,192 at least.
     pub headers: usize,
