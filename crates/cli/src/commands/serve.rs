@@ -178,7 +178,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let ended = runtime.block_on(async {
         let (idle, request) = (Duration::from_secs(config.idle), config.limits.request);
         let server = bind(args, config, sessions).await?;
-        let ends = interrupted();
+        let (ends, ends_at_once) = (interrupted(), asked_to_end(2));
         let location = if args.memory {
             "in memory".to_owned()
         } else {
@@ -199,7 +199,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(server, args.public_url.as_deref(), idle, request);
-        traces.follow(server).run(ends).await;
+        tokio::select! {
+            () = traces.follow(server).run(ends) => {}
+            () = ends_at_once => {
+                tracing::warn!("requests were cut off: the hub was asked to end a second time");
+            }
+        }
         Ok(Verdict::Fine)
     });
     // Tasks of the hub may still write spans.
@@ -307,27 +312,36 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Waits until the process should end: until Ctrl-C, or until the system asks the process to end. The process listens from this call on, and
 /// not only once the future is polled. So a program calls this before it says that it is ready.
 pub(crate) fn interrupted() -> impl Future<Output = ()> {
+    asked_to_end(1)
+}
+
+/// Waits until the process has been asked to end this many times, as [`interrupted`] does.
+fn asked_to_end(times: usize) -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{Signal, SignalKind, signal};
-        async fn heard(asked: Option<Signal>) {
+        async fn heard(asked: &mut Option<Signal>) {
             match asked {
-                Some(mut asked) => drop(asked.recv().await),
+                Some(asked) => drop(asked.recv().await),
                 // The system does not let the process listen.
                 None => std::future::pending().await,
             }
         }
-        let [interrupt, terminate] =
+        let [mut interrupt, mut terminate] =
             [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
         async move {
-            tokio::select! {
-                () = heard(interrupt) => {}
-                () = heard(terminate) => {}
+            for _ in 0..times {
+                tokio::select! {
+                    () = heard(&mut interrupt) => {}
+                    () = heard(&mut terminate) => {}
+                }
             }
         }
     }
     #[cfg(not(unix))]
-    async {
-        let _ = tokio::signal::ctrl_c().await;
+    async move {
+        for _ in 0..times {
+            let _ = tokio::signal::ctrl_c().await;
+        }
     }
 }
