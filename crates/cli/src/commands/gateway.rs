@@ -9,7 +9,7 @@ use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_gateway::{Config, Gateway, GatewayError, Keep, Policy};
 
 use super::serve::log::LogArgs;
-use super::serve::{interrupted, runtime};
+use super::serve::{address, interrupted, runtime};
 
 /// Run a gateway: agents reach the API of their model through it, and pay less
 ///
@@ -64,7 +64,7 @@ struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Listen on this address
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338", value_parser = address)]
     listen: SocketAddr,
     /// Allow an address beyond loopback. Requests and keys then cross the network unencrypted
     #[arg(long)]

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "ACCP_CONFIG")]
     config: Option<PathBuf>,
     /// Listen on this address [default: 127.0.0.1:7337]
-    #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN", value_parser = address)]
     listen: Option<SocketAddr>,
     /// The URL at which clients reach the hub, for the cards of its agents [default: the address of --listen]
     #[arg(long, value_name = "URL", env = "ACCP_PUBLIC_URL")]
@@ -284,6 +284,12 @@ fn settings(args: &Args) -> Result<Config, Failure> {
         });
     }
     Ok(config)
+}
+
+/// Reads the address to listen on. It has no name of a host, because such a name may have several addresses.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = text.parse::<SocketAddr>();
+    address.map_err(|_| "write an IP address and a port, as in 127.0.0.1:7337")
 }
 
 /// Checks that the cards of agents can name this URL.

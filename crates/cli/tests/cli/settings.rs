@@ -100,6 +100,15 @@ fn a_hub_with_another_name_says_whose_the_sessions_are() {
         .stdout_starts("@desk>sync:open{");
 }
 
+#[test]
+fn an_address_that_is_none_says_how_to_write_one() {
+    for address in ["localhost:7337", "127.0.0.1", ":7337", "[::1]"] {
+        run(["serve", "--memory", "--listen", address])
+            .code_is(2)
+            .stderr_has("write an IP address and a port, as in 127.0.0.1:7337");
+    }
+}
+
 /// An error in a file of settings or of tokens says what to write, without the names of Rust types.
 #[test]
 fn a_file_that_cannot_be_read_says_what_to_write() {

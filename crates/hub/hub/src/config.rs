@@ -200,7 +200,7 @@ pub(crate) fn plain(error: &toml::de::Error) -> String {
     }
     let cure = match error.message() {
         "invalid socket address syntax" => {
-            "write an address and a port, as in \"127.0.0.1:7337\"\n"
+            "write an IP address and a port, as in \"127.0.0.1:7337\"\n"
         }
         message if message.ends_with(", expected a sequence") => {
             "write a list, as in [\"one\", \"two\"]\n"
