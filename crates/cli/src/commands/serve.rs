@@ -226,16 +226,17 @@ async fn bind(args: &Args, config: Config, sessions: Sessions) -> Result<Server,
 }
 
 /// Lets models that use MCP and clients that use A2A take part in sessions. The path names the session and the agent:
-/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`. A request has `request` bytes at most.
+/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`. A request has `request` bytes at most. A model or a client may
+/// think for longer than `idle` between two calls, so their agents stay for half an hour at least.
 fn with_others(server: Server, public: Option<&str>, idle: Duration, request: usize) -> Server {
     // The hub has already checked the host and the origin of each request.
     let mut settings = accp_mcp::Settings::behind_a_gate();
-    settings.idle = idle;
+    settings.idle = settings.idle.max(idle);
     settings.request_bytes = request;
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
     let mut a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
-    a2a.idle = idle;
+    a2a.idle = a2a.idle.max(idle);
     a2a.body = request;
     let a2a = accp_a2a::router(a2a, agents.clone());
     server
