@@ -20,7 +20,8 @@ VOLUME ["/data"]
 ENV ACCP_STORE=/data/hub.accp ACCP_LISTEN=0.0.0.0:7337
 EXPOSE 7337
 STOPSIGNAL SIGTERM
-# `accp ready` asks ACCP_HUB. With TLS in the hub, that is a URL with the name in the certificate.
+# `accp ready` asks ACCP_HUB. With TLS in the hub, that is a URL with the name in the certificate. ACCP_AUTHORITY names the file
+# of an authority that browsers do not know.
 HEALTHCHECK --interval=30s --timeout=6s --start-period=5s CMD ["accp", "ready"]
 ENTRYPOINT ["accp"]
 CMD ["serve"]

@@ -98,7 +98,7 @@ impl Query {
     ///
     /// let text = "rye is on the first shelf, and spelt on the second; there are 4 bags of spelt";
     /// let part = Query::new("bags of spelt").part(text, 24);
-    /// assert_eq!(&text[part.expect("it has them")], "4 bags of spelt");
+    /// assert_eq!(&text[part.expect("it has them")], "are 4 bags of spelt");
     /// ```
     pub fn part(&self, text: &str, most: usize) -> Option<Range<usize>> {
         let hits: Vec<_> = self.hits(text).collect();
@@ -128,24 +128,37 @@ impl Query {
     }
 }
 
-/// Widens a part of a text on both sides, so that it begins and ends with whole words.
+/// Widens a part of a text on both sides, so that it begins and ends with whole words. A side that needs less than its
+/// half of the room leaves the rest to the other side, so that a short text is shown whole.
 fn widened(text: &str, part: Range<usize>, most: usize) -> Range<usize> {
-    let room = most.saturating_sub(text[part.clone()].chars().count()) / 2;
-    let before = text[..part.start].char_indices().rev().take(room).last();
-    let mut start = before.map_or(part.start, |(at, _)| at);
-    let after = text[part.end..].char_indices().take(room).last();
-    let mut end = after.map_or(part.end, |(at, c)| part.end + at + c.len_utf8());
-    if start > 0 && !text[..start].ends_with(char::is_whitespace) {
-        let space = text[start..part.start].find(char::is_whitespace);
-        start = space.map_or(part.start, |at| start + at);
+    let (before, after) = (&text[..part.start], &text[part.end..]);
+    let room = most.saturating_sub(text[part.clone()].chars().count());
+    let left = before.chars().rev().take(room).count();
+    let right = after.chars().take(room).count();
+    let left = left.min((room / 2).max(room - right));
+    let right = right.min(room - left);
+    let first = before.char_indices().rev().take(left).last();
+    let mut start = first.map_or(part.start, |(at, _)| at);
+    let last = after.char_indices().take(right).last();
+    let mut end = last.map_or(part.end, |(at, c)| part.end + at + c.len_utf8());
+    if start > 0 && !text[..start].ends_with(separates) {
+        let mut letters = text[start..part.start].char_indices();
+        let separator = letters.find(|(_, c)| separates(*c));
+        start = separator.map_or(part.start, |(at, c)| start + at + c.len_utf8());
     }
-    if end < text.len() && !text[end..].starts_with(char::is_whitespace) {
-        let space = text[part.end..end].rfind(char::is_whitespace);
-        end = space.map_or(part.end, |at| part.end + at);
+    if end < text.len() && !text[end..].starts_with(separates) {
+        let separator = text[part.end..end].rfind(separates);
+        end = separator.map_or(part.end, |at| part.end + at);
     }
     let shown = &text[start..end];
     let skipped = shown.len() - shown.trim_start().len();
     start + skipped..start + skipped + shown.trim().len()
+}
+
+/// Returns whether a text may be cut at this character: at white space, and between the parts of a frame, which has no
+/// spaces.
+fn separates(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '{' | '}' | '[' | ']' | '|' | ',')
 }
 
 /// Ranks texts by how well they match a query: Okapi BM25, with the constants and the formula of `bm25()` of
@@ -332,8 +345,30 @@ mod tests {
         assert_eq!(text[part], *"\u{e9}9".repeat(85));
     }
 
+    #[test]
+    fn a_part_of_a_frame_has_whole_fields() {
+        let frame = "@cook>done:case{number:55|state:open}[mid:101000001005,cid:103000001001]";
+        let part = |words: &str, most: usize| {
+            let part = Query::new(words).part(frame, most);
+            part.map(|part| &frame[part])
+        };
+        assert_eq!(part("open", 80), Some(frame));
+        assert_eq!(part("cook", 80), Some(frame));
+        assert_eq!(
+            part("cook", 40),
+            Some("@cook>done:case{number:55|state:open}")
+        );
+        assert_eq!(
+            part("open", 40),
+            Some("number:55|state:open}[mid:101000001005")
+        );
+        assert_eq!(part("103000001001", 30), Some("cid:103000001001]"));
+        assert_eq!(part("bread", 80), None);
+    }
+
     proptest! {
-        /// A part of a text has a query word, is not longer than the limit, and ends at spaces.
+        /// A part of a text has a query word, is not longer than the limit, and ends at spaces. A text that fits is shown
+        /// whole.
         #[test]
         fn a_part_has_a_word(text in "[a-cÄ %\n]{0,60}", asked in "[a-cä]{1,2}( [a-c]{1,2})?", most in 8usize..40) {
             let query = Query::new(&asked);
@@ -345,6 +380,9 @@ mod tests {
                 prop_assert!(words(part).any(|word| query.words().contains(&word)), "{:?}", part);
                 let longest = words(part).map(|word| word.chars().count()).max();
                 prop_assert!(part.chars().count() <= most.max(longest.unwrap_or(0)));
+                if text.chars().count() <= most {
+                    prop_assert_eq!(part, text.trim());
+                }
             }
         }
     }

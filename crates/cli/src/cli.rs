@@ -123,7 +123,7 @@ impl Command {
             Self::Erase(args) => erase::run(args),
             Self::Recover(args) => recover::run(args),
             Self::Agent(args) => agent::run(args),
-            Self::Ready(args) => Ok(ready::run(args)),
+            Self::Ready(args) => ready::run(args),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Aacp(command) => aacp::run(command),

@@ -1,5 +1,6 @@
 //! A client that talks over HTTP to a running hub.
 
+mod address;
 mod answer;
 mod values;
 
@@ -17,6 +18,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::typestate::WithBody;
 use ureq::{Agent, Body, RequestBuilder, Timeout};
 
+pub(crate) use self::address::{HubAddress, cure_of_tls};
 pub(crate) use self::answer::{Answer, Log};
 use self::answer::{Lines, WholeAnswer, broken, late, not_a_hub, shortened};
 use crate::words::UNLIMITED;
@@ -31,33 +33,6 @@ const CONNECT: Duration = Duration::from_secs(20);
 const ERROR_BYTES: u64 = 64 << 10;
 /// The most bytes of a report of an erasure: millions of positions.
 const ERASURE_BYTES: u64 = 64 << 20;
-
-/// The option for the address of a hub.
-#[derive(Debug, clap::Args)]
-pub(crate) struct HubAddress {
-    /// The address of the hub
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "ACCP_HUB",
-        default_value = "http://127.0.0.1:7337"
-    )]
-    pub(crate) hub: String,
-}
-
-impl HubAddress {
-    /// Returns the address as a URL of HTTP, without a slash at its end.
-    pub(crate) fn http(&self) -> String {
-        let base = self.hub.trim_end_matches('/');
-        // The same address serves WebSockets, so users may write it with `ws://` or `wss://`.
-        match base.strip_prefix("ws") {
-            Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
-                format!("http{rest}")
-            }
-            _ => base.to_owned(),
-        }
-    }
-}
 
 /// The options that say where a hub is.
 #[derive(Debug, clap::Args)]
@@ -181,6 +156,7 @@ impl<'a> Hub<'a> {
             .http_status_as_error(false)
             // A redirect would send the token to a server that the user has not named.
             .max_redirects(0)
+            .tls_config(args.address.tls()?)
             .timeout_connect(Some(CONNECT.min(time)))
             .build();
         Ok(Self {
@@ -197,6 +173,13 @@ impl<'a> Hub<'a> {
     /// answers with no frame.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
+        let (named, session) = (envelope.session_id.as_deref(), &*self.args.session);
+        // The values of the frame go ahead of it, so this is checked before anything goes out.
+        if let Some(named) = named.filter(|named| *named != session) {
+            return Err(Failure::Input(format!(
+                "the frame is for the session {named} (`sid`), and --session is {session}: name the same session in both"
+            )));
+        }
         let uploads = self.upload_values(&head, &mut envelope, is_numbered)?;
         let head = uploads.head.unwrap_or(head);
         self.send(&head, envelope, is_numbered, wait)
@@ -361,10 +344,17 @@ impl<'a> Hub<'a> {
             }
             _ => false,
         };
-        Failure::Misuse(if is_nobody {
-            format!("no hub at {base}: {error}; `accp serve` starts one, and --hub names another")
-        } else {
-            format!("what answers at {base} does not answer as a hub: {error}; --hub names another")
+        Failure::Misuse(match (cure_of_tls(error), is_nobody) {
+            (Some(cure), true) => format!("no connection to {base}: {error}; {cure}"),
+            (None, true) => {
+                format!(
+                    "no hub at {base}: {error}; `accp serve` starts one, and --hub names another"
+                )
+            }
+            (cure, false) => {
+                let cure = cure.unwrap_or("--hub names another");
+                format!("what answers at {base} does not answer as a hub: {error}; {cure}")
+            }
         })
     }
 

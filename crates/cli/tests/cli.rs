@@ -5,6 +5,7 @@ mod aacp;
 mod aacp_fallback;
 #[cfg(unix)]
 mod agent;
+mod authority;
 mod built;
 mod check;
 mod checks;

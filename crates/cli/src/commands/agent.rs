@@ -108,6 +108,9 @@ async fn connect(args: &Args, options: &Options, token: Option<&str>) -> Result<
         if let Some(token) = token {
             connect = connect.token(token);
         }
+        if let Some(file) = &hub.address.authority {
+            connect = connect.authority(file);
+        }
         match connect.await {
             Err(Error::Unreachable(..)) if Instant::now() < until => sleep(ATTEMPT).await,
             connected => return connected.map_err(|error| misuse(&error)),

@@ -6,11 +6,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::note;
 use accp_gateway::{Config, Gateway, GatewayError, Keep, Policy};
 
 use super::serve::log::LogArgs;
-use super::serve::{interrupted, runtime};
+use super::serve::{address, interrupted, runtime};
 
 /// Run a gateway: agents reach the API of their model through it, and pay less
 ///
@@ -65,7 +64,7 @@ struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Listen on this address
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338", value_parser = address)]
     listen: SocketAddr,
     /// Allow an address beyond loopback. Requests and keys then cross the network unencrypted
     #[arg(long)]
@@ -137,11 +136,11 @@ fn serve(args: &ServeArgs) -> Outcome {
         })?;
         let ends = interrupted();
         let url = gateway.url();
-        note(format_args!(
+        args.log.tell(&format!(
             "gateway at {url}, policy {policy}, ledger {}; Ctrl-C ends it",
             args.ledger.display()
         ));
-        note(format_args!(
+        args.log.tell(&format!(
             "export ANTHROPIC_BASE_URL={url} OPENAI_BASE_URL={url}/v1"
         ));
         let ended = gateway.run(ends).await;

@@ -1,7 +1,7 @@
 //! `accp ready`: asks a running hub whether it accepts requests.
 
-use crate::hub::{HubAddress, seconds};
-use accp_console::outcome::Verdict;
+use crate::hub::{HubAddress, cure_of_tls, seconds};
+use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::note;
 
 /// Ask a running hub whether it takes requests
@@ -11,7 +11,8 @@ use accp_console::output::note;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp ready
-  accp ready --hub https://hub.example.com --timeout 2")]
+  accp ready --hub https://hub.example.com --timeout 2
+  accp ready --hub https://hub.internal:7337 --authority ca.pem")]
 pub(crate) struct Args {
     #[command(flatten)]
     address: HubAddress,
@@ -21,16 +22,17 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Verdict {
+pub(crate) fn run(args: &Args) -> Outcome {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
+        .tls_config(args.address.tls()?)
         .timeout_global(Some(seconds(args.timeout)))
         .build();
     let http = ureq::Agent::new_with_config(config);
     let url = format!("{}/readyz", args.address.http());
     let why = match http.get(&url).call() {
-        Ok(answer) if answer.status().is_success() => return Verdict::Fine,
+        Ok(answer) if answer.status().is_success() => return Ok(Verdict::Fine),
         Ok(answer) if answer.status() == 503 => {
             format!("{}; the log of the hub says why", answer.status())
         }
@@ -42,13 +44,12 @@ pub(crate) fn run(args: &Args) -> Verdict {
             "no answer in the time of --timeout {}: see whether the hub still runs",
             args.timeout
         ),
-        Err(error @ ureq::Error::Protocol(_)) => {
-            format!(
-                "{error}; a hub that speaks TLS has https:// in --hub, and another hub has http://"
-            )
+        Err(error) => {
+            let cure = cure_of_tls(&error);
+            let cure = cure.unwrap_or("`accp serve` starts a hub, and --hub names another");
+            format!("{error}; {cure}")
         }
-        Err(error) => format!("{error}; `accp serve` starts a hub, and --hub names another"),
     };
     note(format_args!("{url}: {why}"));
-    Verdict::AtFault
+    Ok(Verdict::AtFault)
 }

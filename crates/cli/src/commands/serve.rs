@@ -22,7 +22,7 @@ use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::registries::RegistryArgs;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{Output, note};
+use accp_console::output::Output;
 #[cfg(not(feature = "otel"))]
 use no_traces as traces;
 
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "ACCP_CONFIG")]
     config: Option<PathBuf>,
     /// Listen on this address [default: 127.0.0.1:7337]
-    #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN", value_parser = address)]
     listen: Option<SocketAddr>,
     /// The URL at which clients reach the hub, for the cards of its agents [default: the address of --listen]
     #[arg(long, value_name = "URL", env = "ACCP_PUBLIC_URL")]
@@ -178,26 +178,33 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let ended = runtime.block_on(async {
         let (idle, request) = (Duration::from_secs(config.idle), config.limits.request);
         let server = bind(args, config, sessions).await?;
-        let ends = interrupted();
+        let (ends, ends_at_once) = (interrupted(), asked_to_end(2));
         let location = if args.memory {
             "in memory".to_owned()
         } else {
             args.store.to_string()
         };
-        note(format_args!(
+        args.log.tell(&format!(
             "hub at {}, sessions {location}; Ctrl-C ends it",
             server.url()
         ));
         if let Some(named) = tokenizer {
-            note(format_args!(
+            args.log.tell(&format!(
                 "the registry names the tokenizer {named}; a hub counts with {COUNTED_IN} all the same"
             ));
         }
-        few.filter(|_| is_tight).into_iter().for_each(note);
+        if let Some(few) = few.filter(|_| is_tight) {
+            args.log.tell(&few);
+        }
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(server, args.public_url.as_deref(), idle, request);
-        traces.follow(server).run(ends).await;
+        tokio::select! {
+            () = traces.follow(server).run(ends) => {}
+            () = ends_at_once => {
+                tracing::warn!("requests were cut off: the hub was asked to end a second time");
+            }
+        }
         Ok(Verdict::Fine)
     });
     // Tasks of the hub may still write spans.
@@ -219,16 +226,17 @@ async fn bind(args: &Args, config: Config, sessions: Sessions) -> Result<Server,
 }
 
 /// Lets models that use MCP and clients that use A2A take part in sessions. The path names the session and the agent:
-/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`. A request has `request` bytes at most.
+/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`. A request has `request` bytes at most. A model or a client may
+/// think for longer than `idle` between two calls, so their agents stay for half an hour at least.
 fn with_others(server: Server, public: Option<&str>, idle: Duration, request: usize) -> Server {
     // The hub has already checked the host and the origin of each request.
     let mut settings = accp_mcp::Settings::behind_a_gate();
-    settings.idle = idle;
+    settings.idle = settings.idle.max(idle);
     settings.request_bytes = request;
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
     let mut a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
-    a2a.idle = idle;
+    a2a.idle = a2a.idle.max(idle);
     a2a.body = request;
     let a2a = accp_a2a::router(a2a, agents.clone());
     server
@@ -279,6 +287,12 @@ fn settings(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
+/// Reads the address to listen on. It has no name of a host, because such a name may have several addresses.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = text.parse::<SocketAddr>();
+    address.map_err(|_| "write an IP address and a port, as in 127.0.0.1:7337")
+}
+
 /// Checks that the cards of agents can name this URL.
 fn check_public(url: &str) -> Result<(), Failure> {
     let mut schemes = ["http://", "https://"].into_iter();
@@ -305,27 +319,36 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Waits until the process should end: until Ctrl-C, or until the system asks the process to end. The process listens from this call on, and
 /// not only once the future is polled. So a program calls this before it says that it is ready.
 pub(crate) fn interrupted() -> impl Future<Output = ()> {
+    asked_to_end(1)
+}
+
+/// Waits until the process has been asked to end this many times, as [`interrupted`] does.
+fn asked_to_end(times: usize) -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{Signal, SignalKind, signal};
-        async fn heard(asked: Option<Signal>) {
+        async fn heard(asked: &mut Option<Signal>) {
             match asked {
-                Some(mut asked) => drop(asked.recv().await),
+                Some(asked) => drop(asked.recv().await),
                 // The system does not let the process listen.
                 None => std::future::pending().await,
             }
         }
-        let [interrupt, terminate] =
+        let [mut interrupt, mut terminate] =
             [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
         async move {
-            tokio::select! {
-                () = heard(interrupt) => {}
-                () = heard(terminate) => {}
+            for _ in 0..times {
+                tokio::select! {
+                    () = heard(&mut interrupt) => {}
+                    () = heard(&mut terminate) => {}
+                }
             }
         }
     }
     #[cfg(not(unix))]
-    async {
-        let _ = tokio::signal::ctrl_c().await;
+    async move {
+        for _ in 0..times {
+            let _ = tokio::signal::ctrl_c().await;
+        }
     }
 }

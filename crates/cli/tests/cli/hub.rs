@@ -62,8 +62,8 @@ impl Running {
     pub(super) fn url(&mut self) -> String {
         let line = self.line();
         let url = line
-            .strip_prefix("hub at ")
-            .and_then(|rest| rest.split(',').next());
+            .split_once("hub at ")
+            .and_then(|(_, rest)| rest.split(',').next());
         url.ok_or(&line).unwrap().to_owned()
     }
 
@@ -157,6 +157,11 @@ fn what_cannot_be_sent_says_why() {
     run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
         .stderr_has("a session that is there: `other` has not begun, and --session names another");
+    let elsewhere = "@eve>sync:note{}[sid:lunch]";
+    run(["send", "--hub", &url, elsewhere])
+        .code_is(1)
+        .stderr_has("the frame is for the session lunch (`sid`), and --session is main");
+    run(["send", "--hub", &url, "--session", "lunch", elsewhere]).code_is(0);
     run("send --hub nonsense @guest>req:plan{}")
         .code_is(2)
         .stderr_has("--hub nonsense: ")

@@ -269,6 +269,56 @@ fn the_log_of_a_hub_holds_no_payload() {
     }
 }
 
+/// Who asks a second time does not wait for requests that go on.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_a_hub_at_once() {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+    use std::process::Command;
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hub.toml"), "drain = 600\n").unwrap();
+    let (hub, url) = Running::hub("--memory --config hub.toml", folder.path());
+    let place = url.trim_start_matches("http://");
+    let mut held = TcpStream::connect(place).unwrap();
+    let head = format!(
+        "POST /accp/v1/frames HTTP/1.1\r\nHost: {place}\r\nContent-Type: application/accp\r\nContent-Length: 100\r\n\
+         Expect: 100-continue\r\n\r\n"
+    );
+    held.write_all(head.as_bytes()).unwrap();
+    // The hub asks for the body once it reads the request.
+    let mut said = [0; 25];
+    held.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let asked = Command::new("kill").arg(hub.id().to_string()).status();
+    assert!(asked.unwrap().success());
+    // The hub has begun to end once it takes no more connections.
+    while TcpStream::connect(place).is_ok() {}
+    let (code, log) = hub.stop();
+    assert_eq!(code, Some(0));
+    assert!(log.contains("asked to end a second time"), "{log}");
+}
+
+/// Who reads a log in JSON reads its first lines as JSON, too.
+#[test]
+fn each_line_of_a_log_in_json_is_an_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = r#"{"tokenizer":"cl100k_base","schemas":{}}"#;
+    fs::write(folder.path().join("registry.json"), registry).unwrap();
+    let args =
+        "serve --memory --listen 127.0.0.1:0 --registry registry.json --log json --log-level error";
+    let mut hub = Running::start_with(args, folder.path(), &[]);
+    for said in ["hub at http://127.0.0.1:", "the tokenizer cl100k_base"] {
+        let line = hub.line();
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["level"], "INFO", "{line}");
+        assert!(line["timestamp"].is_string(), "{line}");
+        assert!(line["message"].as_str().unwrap().contains(said), "{line}");
+    }
+    assert_eq!(hub.stop().0, Some(0));
+}
+
 /// Calls `accp recover` until it succeeds. Before, the agent must have connected to the hub and shown what it has
 /// seen.
 fn decide(url: &str, how: &str) -> String {

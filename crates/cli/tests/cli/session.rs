@@ -103,12 +103,12 @@ fn words_are_found_in_the_log() {
         fine(&folder, ask)
     };
     insta::assert_snapshot!(search("flour --limit 3"), @r#"
-    15  "@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"
-    14  @assistant>req:tool{tool:suppliers|args:{item:rye flour}|type:function|schema:TC}[mid:103000001003,seq:3,ts:1767225606,cid:call
-     7  bake 40 rye loaves on Friday. Is there enough flour?|schema:CH}[mid:102000001001,seq:1,ts:1767225602]
+    15  "@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye flour,water,salt,name,count,needs],sp:0}"
+    14  @assistant>req:tool{tool:suppliers|args:{item:rye flour}|type:function|schema:TC}[mid:103000001003,seq:3,ts:1767225606,cid:call 3,aid:103000001002]
+     7  @user>req:chat{role:user|content:We bake 40 rye loaves on Friday. Is there enough flour?|schema:CH}[mid:102000001001,seq:1,ts:1767225602]
     "#);
     insta::assert_snapshot!(search("no-such-word"), @"");
-    insta::assert_snapshot!(search("flour --limit 1 --format json"), @r#"{"position":15,"snippet":"@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"}"#);
+    insta::assert_snapshot!(search("flour --limit 1 --format json"), @r#"{"position":15,"snippet":"@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye flour,water,salt,name,count,needs],sp:0}"}"#);
     let (code, error) = fault(&folder, "session search chats.db other rye");
     assert_eq!(code, Some(2));
     assert!(error.contains("holds no session `other`"), "{error}");

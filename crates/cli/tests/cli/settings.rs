@@ -1,7 +1,7 @@
 //! Tests of the settings of a hub.
 
 use super::Folder;
-use super::hub::run;
+use super::hub::{Running, run};
 
 #[test]
 fn the_printed_settings_are_all_that_there_are() {
@@ -70,6 +70,81 @@ fn settings_with_which_a_hub_serves_nobody_are_refused() {
     let folder = Folder::with(&[("hub.toml", fine)]);
     let run = folder.run("serve --memory --print-config --config hub.toml", "");
     run.code_is(0);
+}
+
+/// A store keeps its sessions under the name of their host. A hub with another name does not begin them anew.
+#[test]
+fn a_hub_with_another_name_says_whose_the_sessions_are() {
+    let folder = Folder::with(&[("desk.toml", "agent = \"desk\"")]);
+    let here = folder.0.path();
+    let frame = "@guest>req:plan{}";
+    let desk = "hub.accp --config desk.toml";
+    let (hub, url) = Running::hub(desk, here);
+    run(["send", "--hub", &url, frame])
+        .code_is(0)
+        .stdout_starts("@desk>ack:frame{");
+    hub.stop();
+    let (hub, url) = Running::hub("hub.accp", here);
+    let why = "the name `desk` as `agent` in the settings of the hub";
+    run(["send", "--hub", &url, frame])
+        .code_is(1)
+        .stderr_has(why);
+    run(["tail", "--hub", &url, "--no-follow"])
+        .code_is(1)
+        .stderr_has(why);
+    run(["send", "--hub", &url, "--session", "other", frame]).code_is(0);
+    hub.stop();
+    let (_hub, url) = Running::hub(desk, here);
+    run(["tail", "--hub", &url, "--no-follow"])
+        .code_is(0)
+        .stdout_starts("@desk>sync:open{");
+}
+
+#[test]
+fn an_address_that_is_none_says_how_to_write_one() {
+    for address in ["localhost:7337", "127.0.0.1", ":7337", "[::1]"] {
+        run(["serve", "--memory", "--listen", address])
+            .code_is(2)
+            .stderr_has("write an IP address and a port, as in 127.0.0.1:7337");
+    }
+}
+
+/// An error in a file of settings or of tokens says what to write, without the names of Rust types.
+#[test]
+fn a_file_that_cannot_be_read_says_what_to_write() {
+    let digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let entry = format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"dev\"\n");
+    let no_list = entry.clone() + "sessions = \"lunch\"\n";
+    let empty = entry + "sessions = [\"lunch\"]\n";
+    let number = "expected a whole number of 0 or more";
+    for (option, text, cure) in [
+        (
+            "--config",
+            "listen = \"127.0.0.1\"",
+            "as in \"127.0.0.1:7337\"",
+        ),
+        ("--config", "limits.requests = -1", number),
+        ("--config", "drain = 1.5", number),
+        (
+            "--config",
+            "origins = \"https://a.example\"",
+            "write a list",
+        ),
+        ("--tokens", &*no_list, "write a list"),
+        (
+            "--tokens",
+            &*empty,
+            "token 1: `sha256` is that of an empty text",
+        ),
+    ] {
+        let folder = Folder::with(&[("file.toml", text)]);
+        let args = "serve --memory --listen 127.0.0.1:0";
+        let run = folder.run((args, option, "file.toml"), "");
+        run.code_is(1).stderr_has("file.toml: ").stderr_has(cure);
+        for name in ["usize", "u64", "u32"] {
+            assert!(!run.stderr.contains(name), "{}", run.stderr);
+        }
+    }
 }
 
 #[test]

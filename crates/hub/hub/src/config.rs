@@ -99,7 +99,8 @@ pub enum Numbering {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of a frame: 65,536, and 1,024 at least. A longer body is refused with 413.
+    /// Bytes of a frame: 65,536, and 1,024 at least. A longer body is refused with 413. No session takes a frame of more
+    /// than 65,536 bytes.
     pub frame: usize,
     /// Bytes of the headers of a request: 16,384, and 8,192 at least.
     pub headers: usize,
@@ -155,7 +156,7 @@ impl Config {
     /// What is wrong, with its line or the name of the setting. A setting with which a hub would serve nobody is
     /// refused, too.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: Self = toml::from_str(text).map_err(|error| plain(&error))?;
         config.check()?;
         Ok(config)
     }
@@ -188,6 +189,25 @@ impl Config {
             None => Ok(()),
         }
     }
+}
+
+/// Returns an error of TOML without the names of Rust types, and with what to write.
+pub(crate) fn plain(error: &toml::de::Error) -> String {
+    let mut text = error.to_string();
+    for number in ["usize", "u64", "u32"] {
+        let expected = format!(", expected {number}\n");
+        text = text.replace(&expected, ", expected a whole number of 0 or more\n");
+    }
+    let cure = match error.message() {
+        "invalid socket address syntax" => {
+            "write an IP address and a port, as in \"127.0.0.1:7337\"\n"
+        }
+        message if message.ends_with(", expected a sequence") => {
+            "write a list, as in [\"one\", \"two\"]\n"
+        }
+        _ => "",
+    };
+    text + cure
 }
 
 /// A year, the most seconds that a setting may have. The clock of the system does not reach all larger times.

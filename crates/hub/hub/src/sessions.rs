@@ -3,6 +3,7 @@
 mod erase;
 mod leases;
 mod store;
+mod stored;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -454,13 +455,6 @@ impl Sessions {
         let open = self.lock();
         let open = open.iter().filter(|(_, slot)| slot.hub.get().is_some());
         open.map(|(session, _)| session.clone()).collect()
-    }
-
-    async fn is_stored(&self, session: &str) -> Result<bool, Refused> {
-        let side = self.side(session);
-        let summary = self.store.ask(move |store| store.summary(&side)).await;
-        let summary = summary.map_err(|error| Refused::store(&error))?;
-        Ok(summary.is_some())
     }
 
     /// Returns the host's side of a session.

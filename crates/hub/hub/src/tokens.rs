@@ -8,6 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Access, Denied, Identified, Identity, check_session_name};
+use crate::config::plain;
 use crate::reload::{AccessFileError, Reloaded};
 
 /// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256
@@ -97,7 +98,7 @@ fn parse(text: &str) -> Result<Known, String> {
             "missing field `agent`" => "write `agent = \"*\"` where a token may be any agent\n",
             _ => "",
         };
-        format!("{error}{cure}")
+        plain(&error) + cure
     })?;
     let mut known = HashMap::new();
     for (number, entry) in (1..).zip(parsed.token) {
@@ -106,6 +107,12 @@ fn parse(text: &str) -> Result<Known, String> {
             return Err(format!(
                 "token {number}: `sha256` is not 64 hexadecimal digits; \
                  `printf %s TOKEN | sha256sum` prints them"
+            ));
+        }
+        if digest[..] == Sha256::digest("")[..] {
+            return Err(format!(
+                "token {number}: `sha256` is that of an empty text, which is not a token; `printf %s TOKEN | sha256sum` \
+                 prints that of a token"
             ));
         }
         for name in &entry.sessions {

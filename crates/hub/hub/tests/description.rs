@@ -30,23 +30,28 @@ async fn the_description_names_the_routes_that_answer() {
     let mut named: Vec<_> = described.keys().cloned().collect();
     named.sort();
     assert_eq!(named, routed);
+    // This name is longer than that of any session.
+    let long = "x".repeat(200);
     for (path, methods) in described {
         for method in methods.as_object().expect("methods").keys() {
-            let url = hub.url(&path.replace("{session}", "lunch").replace("{key}", "ctx.x"));
             let answers = &text["paths"][path][method]["responses"];
-            let method = method.to_uppercase().parse().expect("a method");
-            let answer = hub
-                .http
-                .request(method, url)
-                .send()
-                .await
-                .expect("an answer");
-            let code = answer.status().as_u16().to_string();
-            assert_ne!(code, "405", "{path}");
-            assert!(
-                answers.get(&code).is_some(),
-                "{path}: {code} is not described"
+            assert_eq!(
+                answers.get("401").is_some(),
+                answers.get("429").is_some(),
+                "{path}: who needs a token can have too many requests open"
             );
+            let method: reqwest::Method = method.to_uppercase().parse().expect("a method");
+            for session in ["lunch", &*long] {
+                let url = path.replace("{session}", session).replace("{key}", "ctx.x");
+                let answer = hub.http.request(method.clone(), hub.url(&url)).send();
+                let answer = answer.await.expect("an answer");
+                let code = answer.status().as_u16().to_string();
+                assert_ne!(code, "405", "{path}");
+                assert!(
+                    answers.get(&code).is_some(),
+                    "{path}: {code} is not described"
+                );
+            }
         }
     }
     hub.stop().await;

@@ -1,5 +1,7 @@
 //! The page for people, and its reads of a log.
 
+use std::collections::BTreeSet;
+
 use crate::common::{TestHub, frame};
 use accp_hub::{Config, Tokens};
 use base64::Engine as _;
@@ -48,6 +50,12 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
         assert!(policy.contains(&allowed), "{allowed} {policy}");
         assert_eq!(page.matches(&format!("</{element}>")).count(), 1);
     }
+    // Where a proxy serves the hub below a path, the page has to read the hub there.
+    assert!(page.contains("fetch(`accp/v1/sessions"));
+    assert!(
+        !page.contains("/accp/v1"),
+        "an address that leaves the path"
+    );
     assert!(policy.starts_with("default-src 'none';"), "{policy}");
     assert!(policy.contains("connect-src 'self';"), "{policy}");
     for other in ["unsafe", "http:", "https:", "*"] {
@@ -92,6 +100,22 @@ async fn a_log_is_read_as_lines_in_plain_words() {
         .lines()
         .map(|line| line.parse().expect("JSON"))
         .collect();
+    // The description of the routes names each member of a line.
+    let described: Value = include_str!("../src/openapi.json").parse().expect("JSON");
+    let answer =
+        &described["paths"]["/accp/v1/sessions/{session}/frames"]["get"]["responses"]["200"];
+    let described = &answer["content"]["application/x-ndjson"]["schema"]["properties"];
+    let names = |value: &Value| -> BTreeSet<String> {
+        value
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect()
+    };
+    for line in &lines {
+        assert_eq!(names(line), names(described));
+    }
     // Both forms have the same frames.
     let texts: Vec<_> = lines
         .iter()

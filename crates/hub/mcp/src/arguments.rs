@@ -18,11 +18,11 @@ pub(crate) struct OutgoingFrame {
 }
 
 impl OutgoingFrame {
-    /// Reads a frame from the arguments of a tool: `frame`, or `intent`, `operation`, `schema` and
+    /// Reads a frame for this session from the arguments of a tool: `frame`, or `intent`, `operation`, `schema` and
     /// `params`; and in both cases `to`, `chain` and `ttl`.
     pub(crate) fn read(
         args: &Object<String, Json>,
-        me: &str,
+        (me, session): (&str, &str),
         registry: &Registry,
     ) -> Result<Self, Fault> {
         let mut draft = match text(args, "frame")? {
@@ -38,6 +38,14 @@ impl OutgoingFrame {
             None => Self::of_parts(args, me, registry)?,
         };
         let envelope = &mut draft.message.envelope;
+        // An agent over MCP speaks in one session. A frame for another one is not for the agents here.
+        let other = envelope.session_id.take().filter(|sid| sid != session);
+        if let Some(other) = other {
+            let what = format!("the frame is for the session {other}, and you are in {session}");
+            let cure = "leave `sid` out of the metadata if the frame is for the agents here; nothing was sent";
+            let code = accp_frame::ErrorCode::UNAUTHORIZED_REF;
+            return Err(Fault::new(code, what, cure));
+        }
         if let Some(chain) = filled(args, "chain")? {
             envelope.correlation_id = Some(chain.to_owned().into());
         }

@@ -129,6 +129,12 @@ pub(crate) fn unserved(error: &Error) -> ErrorData {
     ErrorData::new(number, error.to_string(), Some(data))
 }
 
+/// Makes the error for a tool or a resource that is not there. Its data has the code of the draft and what to do.
+pub(crate) fn absent(number: RpcCode, text: String, code: ErrorCode, cure: &str) -> ErrorData {
+    let data = json!({ "code": code.to_string(), "cure": cure });
+    ErrorData::new(number, text, Some(data))
+}
+
 /// Makes the error for a request whose caller has no right any more.
 pub(crate) fn over(why: String) -> ErrorData {
     let Fault { code, cure, .. } = Fault::over(String::new());

@@ -195,7 +195,7 @@ impl<A: Agents> Service<A> {
             }
             Some(named) if deletes => {
                 endpoint.give_up(named);
-                endpoint.service().handle(request).await
+                ended(endpoint.service().handle(request).await)
             }
             _ => endpoint.service().handle(request).await,
         };
@@ -209,6 +209,17 @@ impl<A: Agents> Service<A> {
         let over = Box::pin(async move { drop(who.over().await) });
         response.map(|body| WhileRight::new(body, over, is_over, ends).boxed())
     }
+}
+
+/// Answers that a session of MCP has ended: 204, because nothing is left to be done. rmcp says 202, which clients such as
+/// the official Python package report as a failure.
+fn ended(
+    mut response: Response<BoxBody<bytes::Bytes, Infallible>>,
+) -> Response<BoxBody<bytes::Bytes, Infallible>> {
+    if response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
 }
 
 /// Returns whether headers say that the body is JSON.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use accp_client::address_part;
 use accp_context::Digest;
+use accp_frame::ErrorCode;
 use accp_session::{ReadError, Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
@@ -18,8 +19,8 @@ const REGISTRY: &str = "accp://registry";
 
 /// Why a resource has no content.
 pub(crate) enum Missing {
-    /// There is no resource of this name.
-    Unknown(String),
+    /// There is no resource of this name, by this code of the draft.
+    Unknown(ErrorCode, String),
     /// The agent has ended, or a value has not come in time.
     Agent(accp_client::Error),
 }
@@ -29,7 +30,7 @@ impl From<accp_client::Error> for Missing {
         match error {
             // The value is there, and only its bytes have not come yet.
             accp_client::Error::Reference(_, ReadError::Unavailable) => Self::Agent(error),
-            accp_client::Error::Reference(..) => Self::Unknown(error.to_string()),
+            accp_client::Error::Reference(_, why) => Self::Unknown(why.code(), error.to_string()),
             other => Self::Agent(other),
         }
     }
@@ -143,7 +144,10 @@ pub(crate) async fn read(
         Address::Hot => (inbox.agent.look(hot).await?, ACCP),
         Address::Warm => (inbox.agent.look(warm).await?, ACCP),
         Address::Frame(position) => {
-            let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
+            let unknown = || {
+                let text = format!("there is no resource {uri}");
+                Missing::Unknown(ErrorCode::REF_NOT_FOUND, text)
+            };
             let frame = frame(&inbox, *position).await?;
             (frame.ok_or_else(unknown)?, ACCP)
         }

@@ -15,7 +15,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::connection::Connection;
-use crate::fault::{over, unserved};
+use crate::fault::{absent, over, unserved};
 use crate::request::{Request, given_up};
 use crate::resources::Address;
 use crate::subscriptions::{Subscriptions, listen};
@@ -60,14 +60,24 @@ impl Server {
     }
 
     fn address(&self, uri: &str) -> Result<Address, ErrorData> {
-        let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri}"), None);
+        let unknown = || {
+            let text = format!("there is no resource {uri}");
+            no_resource(accp_frame::ErrorCode::REF_NOT_FOUND, text)
+        };
         Address::read(self.connection.session(), uri).ok_or_else(unknown)
     }
 }
 
+/// Makes the error for a resource that is not there, or that does not change.
+fn no_resource(code: accp_frame::ErrorCode, text: String) -> ErrorData {
+    let cure = "take an address from resources/list, or one that fits resources/templates/list; those that change are \
+                context, hot and warm";
+    absent(ErrorCode::RESOURCE_NOT_FOUND, text, code, cure)
+}
+
 fn missing(error: resources::Missing) -> ErrorData {
     match error {
-        resources::Missing::Unknown(text) => ErrorData::resource_not_found(text, None),
+        resources::Missing::Unknown(code, text) => no_resource(code, text),
         resources::Missing::Agent(error) => unserved(&error),
     }
 }
@@ -136,7 +146,9 @@ impl ServerHandler for Server {
                 request.name,
                 names.join(", ")
             );
-            return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, text, None));
+            let code = accp_frame::ErrorCode::TOOL_NOT_FOUND;
+            let cure = "call one of the tools of tools/list";
+            return Err(absent(ErrorCode::INVALID_PARAMS, text, code, cure));
         };
         Ok(answer::result(&request.name, &context.id, answer).into())
     }
@@ -179,7 +191,7 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         if !self.address(&request.uri)?.changes() {
             let text = format!("{} is not a resource that changes", request.uri);
-            return Err(ErrorData::resource_not_found(text, None));
+            return Err(no_resource(accp_frame::ErrorCode::REF_NOT_FOUND, text));
         }
         let asked = Request::of(&context);
         let who = asked.who().map(Principal::beyond_its_request);

@@ -227,6 +227,10 @@ async fn errors_say_the_code_and_the_cure() {
     let wrong = [
         ("accp_send", json!({})),
         ("accp_send", json!({ "frame": "@qa>req:plan{a:1}" })),
+        (
+            "accp_send",
+            json!({ "frame": "@dev>req:plan{a:1}[sid:dinner]" }),
+        ),
         ("accp_send", json!({ "frame": "@dev>req:plan{a:1" })),
         ("accp_send", json!({ "intent": "ask", "operation": "plan" })),
         (
@@ -290,6 +294,10 @@ async fn errors_say_the_code_and_the_cure() {
     accp_send {"frame":"@qa>req:plan{a:1}"}
     E5001: the frame is by @qa, and you are @dev
     What to do: begin the frame with `@dev>`; a receiver is a field, such as asgn, or goes under `to`.
+
+    accp_send {"frame":"@dev>req:plan{a:1}[sid:dinner]"}
+    E5002: the frame is for the session dinner, and you are in lunch
+    What to do: leave `sid` out of the metadata if the frame is for the agents here; nothing was sent.
 
     accp_send {"frame":"@dev>req:plan{a:1"}
     E1001: at byte 17: expected '|' or '}' after a value, found the end
@@ -425,7 +433,24 @@ async fn resources_hold_the_session() {
         "accp://x",
     ] {
         let params = rmcp::model::ReadResourceRequestParams::new(uri);
-        let error = qa.read_resource(params).await.unwrap_err().to_string();
-        assert!(error.contains("no resource"), "{error}");
+        let error = failed(qa.read_resource(params).await.unwrap_err());
+        assert!(error.message.contains("no resource"), "{error:?}");
+        let data = error.data.unwrap();
+        assert_eq!(data["code"], "E2001");
+        assert!(data["cure"].as_str().unwrap().contains("resources/list"));
+    }
+    let params = rmcp::model::CallToolRequestParams::new("accp_search");
+    let error = failed(qa.call_tool(params).await.unwrap_err());
+    assert!(error.message.contains("there is no tool accp_search"));
+    let data = error.data.unwrap();
+    assert_eq!(data["code"], "E4001");
+    assert_eq!(data["cure"], "call one of the tools of tools/list");
+}
+
+/// Returns the error with which the server has answered.
+fn failed(error: rmcp::ServiceError) -> rmcp::ErrorData {
+    match error {
+        rmcp::ServiceError::McpError(error) => error,
+        other => panic!("{other}"),
     }
 }

@@ -3,7 +3,11 @@
 use std::fmt::{Debug, Write as _};
 use std::io::{self, Write};
 
+use accp_console::output::{note, record};
 use clap::ValueEnum;
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tracing::Level;
 use tracing::field::Field;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
@@ -86,6 +90,21 @@ impl LogArgs {
         // With --debug, another subscriber is already set. It writes the frames in plain words, and there is no log.
         let _ = tracing::subscriber::set_global_default(log);
         guard
+    }
+
+    /// Tells the operator something about the server, whatever the level of the log is. Where the log is JSON, this line
+    /// is JSON, too, because its reader reads each line so.
+    pub(crate) fn tell(&self, text: &str) {
+        match self.log {
+            Form::Text => note(text),
+            Form::Json => {
+                let now = OffsetDateTime::now_utc().format(&Rfc3339);
+                record(json!({
+                    "timestamp": now.unwrap_or_default(), "level": "INFO", "message": printable(text),
+                    "target": "accp",
+                }));
+            }
+        }
     }
 }
 

@@ -374,7 +374,7 @@ fn sessions_of_mcp_that_have_ended_are_not_counted() {
     for _ in 0..40 {
         let session = client.begin(PLACE);
         let named = [("mcp-session-id", &*session)];
-        assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 202);
+        assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 204);
         assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 404);
     }
     let listed = client.mcp(PLACE, Some(&stays), "tools/list", &json!({}));
@@ -402,7 +402,7 @@ fn an_answer_after_the_end_of_an_mcp_session_is_still_due() {
     let mid = asked.split("[mid:").nth(1).unwrap();
     let mid = mid.split(',').next().unwrap();
     let named = [("mcp-session-id", &*session)];
-    assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 202);
+    assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 204);
     let answer = frame(
         "@cook>done:plan{dish:soup}",
         "c00101000002",

@@ -278,6 +278,23 @@ fn a_withdrawn_token_gives_its_sessions_back() {
     assert!((0..100_000).any(|_| comes_in()), "the sessions stay");
 }
 
+/// `idle` is for sessions that nobody uses. A client may think for longer between two calls, so its agent stays.
+#[test]
+fn an_agent_stays_for_longer_than_a_session_that_nobody_uses() {
+    let hub = TestHub::with("idle = 1\n", &[]);
+    let client = hub.client();
+    let posted = frame("@cook>req:plan{}", "abc101000001", 1, "sid:dinner");
+    assert_eq!(client.post_frame(&posted).status, 200);
+    let own = "@dev>req:schedule{asgn:dev|task:boil|schema:TA}";
+    let begun = client.a2a("/a2a/lunch/dev", "SendMessage", &framed(own));
+    assert!(begun.body.contains("\"task\""), "{begun:?}");
+    // One of the two sessions leaves memory. The hub looks every 1.25 seconds.
+    let sessions = |count: &str| client.get("/metrics").body.contains(count);
+    assert!((0..100_000).any(|_| !sessions("accp_sessions 2")));
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    assert!(sessions("accp_sessions 1"));
+}
+
 #[test]
 fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
     let hub = TestHub::with("", &[DEV, GUEST, ("secret-of-hub", "hub", "*")]);

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -128,10 +129,10 @@ impl Target {
                 let why = reason.unwrap_or_else(|| format!("it answers {}", answer.status()));
                 Err(Error::Denied(self.hub(), why))
             }
-            Ok(Err(error)) if self.tls.is_some() && is_no_tls(&error) => Err(failed(
-                &format_args!("{error}; use ws:// if the hub speaks no TLS"),
-            )),
-            Ok(Err(error)) => Err(failed(&error)),
+            Ok(Err(error)) => {
+                let cure = cure_of_tls(&error, self.tls.is_some());
+                Err(failed(&format_args!("{error}{cure}")))
+            }
         }
     }
 
@@ -143,13 +144,27 @@ impl Target {
     }
 }
 
-/// Returns whether the peer does not speak TLS at all. An untrusted certificate is another error.
-fn is_no_tls(error: &tungstenite::Error) -> bool {
-    let tungstenite::Error::Io(error) = error else {
-        return false;
-    };
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    matches!(cause, Some(rustls::Error::InvalidMessage(_)))
+/// Returns what to do about an error where one side speaks TLS and the other does not, or where the certificate is not
+/// trusted. The text is empty for every other error. `is_tls` says that this side speaks TLS.
+fn cure_of_tls(error: &tungstenite::Error, is_tls: bool) -> &'static str {
+    match error {
+        tungstenite::Error::Io(error) => {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+            match cause {
+                Some(rustls::Error::InvalidMessage(_)) => "; use ws:// if the hub speaks no TLS",
+                Some(rustls::Error::InvalidCertificate(_)) => {
+                    "; name the file with the certificate of the hub's authority (`authority`, or `--authority` of a \
+                     command), and the hub by a name that stands in its certificate"
+                }
+                _ => "",
+            }
+        }
+        // A hub that speaks TLS answers a request without TLS by an alert, which is not HTTP.
+        tungstenite::Error::Protocol(ProtocolError::HttparseError(_)) if !is_tls => {
+            "; use wss:// if the hub speaks TLS"
+        }
+        _ => "",
+    }
 }
 
 /// Says how to write an address that does not begin with `ws://` or `wss://`.

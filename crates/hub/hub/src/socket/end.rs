@@ -1,6 +1,7 @@
 //! How sockets end, and what their peers are told.
 
 use accp_client::{REMOVED, REPLACED};
+use accp_frame::Limits;
 use axum::extract::ws::{CloseFrame, close_code};
 use tokio_tungstenite::tungstenite::error::{Error, ProtocolError};
 
@@ -84,12 +85,21 @@ fn cut(reason: &str) -> String {
 /// Returns how a socket ends after this error. `limit` is the most bytes of a frame.
 pub(super) fn broken(error: axum::Error, limit: usize) -> End {
     match error.into_inner().downcast_ref::<Error>() {
-        Some(Error::Capacity(_)) => End::Unreadable(
-            close_code::SIZE,
-            format!(
-                "a frame has {limit} bytes at most: send long values by `sync:put`, or raise `limits.frame` of the hub"
-            ),
-        ),
+        Some(Error::Capacity(_)) => {
+            // No session takes a longer frame, whatever the settings of the hub say.
+            let raises = limit < Limits::DEFAULT.frame_bytes;
+            let raises = if raises {
+                ", or raise `limits.frame` of the hub"
+            } else {
+                ""
+            };
+            End::Unreadable(
+                close_code::SIZE,
+                format!(
+                    "a frame has {limit} bytes at most: send long values by `sync:put`{raises}"
+                ),
+            )
+        }
         Some(Error::Utf8(_)) => End::Unreadable(
             close_code::INVALID,
             "a frame is a text message in UTF-8".to_owned(),

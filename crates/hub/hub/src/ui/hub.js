@@ -92,7 +92,8 @@ async function ask(path, options = {}) {
   for (;;) {
     const token = sessionStorage.getItem(KEY);
     const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
-    const answer = await fetch(`/accp/v1/sessions${path}`, { ...options, headers });
+    // The address is relative, because a proxy may serve the hub below a path.
+    const answer = await fetch(`accp/v1/sessions${path}`, { ...options, headers });
     at('forget').hidden = !token;
     if (answer.ok) return answer;
     const said = reason(await answer.text());

@@ -27,7 +27,8 @@ pub(super) async fn outgoing(
     args: &JsonObject,
 ) -> Result<(OutgoingFrame, String), Fault> {
     let registry = connection.registry().await?;
-    let outgoing = OutgoingFrame::read(args, connection.agent(), &registry)?;
+    let speaker = (connection.agent(), connection.session());
+    let outgoing = OutgoingFrame::read(args, speaker, &registry)?;
     let options = accp_frame::EncodeOptions {
         inline: true,
         // The session moves long values out of the frame later, so this text may exceed the limit
