@@ -58,7 +58,7 @@ fn a_command_trusts_the_authority_that_it_is_given() {
     run(["ready", "--hub", &url]).code_is(1).stderr_has(CURE);
     run(["send", "--hub", &url, FRAME])
         .code_is(2)
-        .stderr_has(&format!("no connection to {url}: "))
+        .stderr_has(format!("no connection to {url}: "))
         .stderr_has(CURE);
 }
 

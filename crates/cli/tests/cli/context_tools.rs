@@ -158,7 +158,7 @@ fn a_message_is_found_by_its_number() {
     ]);
     let run = folder.run(
         "context compress --session long --window 5000",
-        &long.to_string(),
+        long.to_string(),
     );
     run.code_is(0).stderr_has("TIER_3: ");
     let arguments = json!({ "topic": "message 2", "limit": 2 }).to_string();

@@ -281,15 +281,15 @@ fn a_second_signal_ends_a_hub_at_once() {
     fs::write(folder.path().join("hub.toml"), "drain = 600\n").unwrap();
     let (hub, url) = Running::hub("--memory --config hub.toml", folder.path());
     let place = url.trim_start_matches("http://");
-    let mut held = TcpStream::connect(place).unwrap();
+    let mut waiting = TcpStream::connect(place).unwrap();
     let head = format!(
         "POST /accp/v1/frames HTTP/1.1\r\nHost: {place}\r\nContent-Type: application/accp\r\nContent-Length: 100\r\n\
          Expect: 100-continue\r\n\r\n"
     );
-    held.write_all(head.as_bytes()).unwrap();
+    waiting.write_all(head.as_bytes()).unwrap();
     // The hub asks for the body once it reads the request.
     let mut said = [0; 25];
-    held.read_exact(&mut said).unwrap();
+    waiting.read_exact(&mut said).unwrap();
     assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
     let asked = Command::new("kill").arg(hub.id().to_string()).status();
     assert!(asked.unwrap().success());

@@ -369,7 +369,7 @@ fn verify_reads_what_stands_there() {
 }
 
 /// Makes a folder with a session in `long.db` that has a snapshot, and returns the time of its frames.
-fn long() -> (Folder, Time) {
+fn a_thousand() -> (Folder, Time) {
     let folder = Folder::with(&[]);
     let hub = AgentId::new("hub").unwrap();
     let options = Options::new("long", hub, Arc::new(Registry::standard()));
@@ -391,7 +391,7 @@ fn long() -> (Folder, Time) {
 /// A checkpoint that cannot be read is told, with its place. The rest of the session is shown.
 #[test]
 fn a_checkpoint_that_cannot_be_read_is_told() {
-    let (folder, now) = long();
+    let (folder, now) = a_thousand();
     let mut store = SqliteStore::open(folder.path("long.db")).unwrap();
     let side = SideId::new("long", "hub");
     let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
@@ -423,7 +423,7 @@ fn a_checkpoint_that_cannot_be_read_is_told() {
 /// Verify finds a snapshot that is whole but differs from the log.
 #[test]
 fn verify_folds_the_log_again() {
-    let (folder, _) = long();
+    let (folder, _) = a_thousand();
     insta::assert_snapshot!(fine(&folder, "session verify long.db"), @r"
     long: fine: 1002 entries, the log folds to the snapshot at 1002;
       0 references can be read, 0 checkpoints list 0 frames that moved

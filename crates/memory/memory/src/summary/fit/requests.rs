@@ -136,7 +136,7 @@ impl<'b> Asking<'b> {
         };
         if self.whole() <= limits.all {
             let later = self.later.iter().map(|one| one.whole.clone());
-            return self.asked(vec![opening(first)], later.collect(), None);
+            return self.asked(opening(first), &later.collect::<Vec<_>>(), None);
         }
         let note = if self.later.is_empty() { 0 } else { NOTE };
         let all = limits.all.saturating_sub(self.intro() + note);
@@ -205,30 +205,27 @@ impl<'b> Asking<'b> {
             }
         }
         let note = self.note(cut, self.later.get(..from).unwrap_or_default());
-        let asked = self.asked(vec![first.clone()], texts, note);
+        let asked = self.asked(first.clone(), &texts, note);
         if asked.cost <= limits.all || from < self.later.len() || self.later.is_empty() {
             return asked;
         }
         let requests = if from == 1 { "request" } else { "requests" };
         let terse = format!("VERIFICATION_NEEDED: {from} more {requests}; see the archive.");
-        self.asked(vec![first], Vec::new(), Some(terse))
+        self.asked(first, &[], Some(terse))
     }
 
-    fn asked(&self, first: Vec<String>, later: Vec<String>, note: Option<String>) -> Asked {
+    fn asked(&self, first: String, later: &[String], note: Option<String>) -> Asked {
+        let count = |text: &String| self.counter.count(text);
         let intro = (!later.is_empty()).then(|| LATER.to_owned());
-        let cost = |text: &String| self.counter.count(text);
-        let cost = later
-            .iter()
-            .map(|text| cost(text) + gap(text))
-            .sum::<usize>()
-            + first
-                .iter()
-                .chain(&intro)
-                .chain(&note)
-                .map(|text| cost(text) + 3)
-                .sum::<usize>();
-        let later = (!later.is_empty()).then(|| joined(&later));
-        let texts = first.into_iter().chain(intro).chain(later).chain(note);
+        let mut cost: usize = later.iter().map(|text| count(text) + gap(text)).sum();
+        let later = (!later.is_empty()).then(|| joined(later));
+        let apart = [Some(&first), intro.as_ref(), note.as_ref()];
+        cost += apart
+            .into_iter()
+            .flatten()
+            .map(|text| count(text) + 3)
+            .sum::<usize>();
+        let texts = std::iter::once(first).chain(intro).chain(later).chain(note);
         Asked {
             cost,
             texts: texts.collect(),
