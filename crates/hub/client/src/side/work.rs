@@ -419,10 +419,10 @@ fn unread(agent: &str, inbound: &Inbound, registry: &Registry) -> Option<(ErrorC
         }
         ErrorCode::INVALID_TYPE => {
             let path = error.path();
-            let place = if path.is_empty() {
-                String::new()
-            } else {
-                format!("in {path}, ")
+            // Behind the name of the field, the path may have keys of data, which no error tells.
+            let place = match path.split(['.', '[']).next().unwrap_or_default() {
+                "" => String::new(),
+                field => format!("in {field}, "),
             };
             format!("{place}its registry expects {}", error.expected())
         }
