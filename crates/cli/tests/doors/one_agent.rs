@@ -151,6 +151,14 @@ fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     });
     let path = "/accp/v1/sessions/team/agents/ann?agent=ann";
     let url = format!("{}{path}", hub.http());
+    // Another agent cannot take it out. The refusal says what to do.
+    let other = url.replace("?agent=ann", "?agent=desk");
+    let other = ureq::delete(&other).config().http_status_as_error(false);
+    let refused = other.build().call().unwrap();
+    assert_eq!(refused.status(), 403);
+    let said = refused.into_body().read_to_string().unwrap();
+    let cure = "or_of_the_agent_to_take_out;_without_tokens\\,_its_name_as_`?agent=NAME`";
+    assert!(said.contains(cure), "{said}");
     let removed = ureq::delete(&url).call().unwrap();
     assert_eq!(removed.status(), 200);
     let question = "@desk>req:order{cook:ann|dish:soup|schema:OR}";
