@@ -270,12 +270,14 @@ fn failure(error: &(dyn StdError + Send + Sync + 'static)) -> Reply {
         Error::Answer(_, error) => Some(error.code()),
         _ => None,
     };
-    match read.or_else(refused) {
-        Some(ErrorCode::UNKNOWN_SCHEMA | ErrorCode::INVALID_TYPE) => {
-            Reply::Unread(ErrorCode::INTERNAL_ERROR, text)
-        }
-        _ if text == PANICKED => Reply::Unread(ErrorCode::INTERNAL_ERROR, text),
-        _ => Reply::Error(ErrorCode::INTERNAL_ERROR, text),
+    let is_unread = matches!(
+        read.or_else(refused),
+        Some(ErrorCode::UNKNOWN_SCHEMA | ErrorCode::INVALID_TYPE)
+    );
+    if is_unread || text == PANICKED {
+        Reply::Unread(ErrorCode::INTERNAL_ERROR, text)
+    } else {
+        Reply::Error(ErrorCode::INTERNAL_ERROR, text)
     }
 }
 
