@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::answers::{Cook, within};
-use super::processes::Hub;
+use super::processes::{Hub, accp};
 
 const REGISTRY: &str = r#"{ "schemas": { "order": {
     "code": "OR", "fields": ["cook", "dish"], "types": { "cook": "agent", "dish": "string" },
@@ -166,4 +166,33 @@ fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
     let (is_fine, said) = hub.accp(("ask --timeout 20", "@desk>req:order{dish:tea|schema:OR}"));
     assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
+}
+
+/// The log of a session says which agent got a request that names none, and which got it after that one had left.
+#[test]
+fn a_replay_says_who_got_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let takes = || frames(&hub, "sync:takes{").len();
+    let ann = Cook::start_as(&hub, "ann", "", "sleep 60");
+    within(Duration::from_secs(20), || (takes() >= 1).then_some(()));
+    hub.output(("send", "@desk>req:order{dish:soup|schema:OR}[to:?]"));
+    let _bob = cook(&hub, "bob");
+    within(Duration::from_secs(20), || (takes() >= 2).then_some(()));
+    drop(ann);
+    let url = format!("{}/accp/v1/sessions/team/agents/ann?agent=ann", hub.http());
+    assert_eq!(ureq::delete(&url).call().unwrap().status(), 200);
+    within(Duration::from_secs(20), || {
+        let answers = frames(&hub, ">done:order{dish:by_bob");
+        (!answers.is_empty()).then_some(())
+    });
+    let (is_fine, said) = accp(folder.path(), ("session", "replay hub.accp"));
+    assert!(is_fine, "{said}");
+    for line in [
+        "  (for ann) desk requests order: dish soup\n",
+        "  (handed on to bob) desk requests order: dish soup\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
 }
