@@ -1,6 +1,7 @@
 //! `accp agent`: runs an agent that answers each request with the output of a command.
 
 mod answer;
+mod differences;
 mod group;
 mod program;
 mod signals;
@@ -71,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = options(args)?;
     #[cfg(unix)]
     startable::check(&args.command, std::env::var_os("PATH").as_deref())?;
+    differences::start();
     super::serve::runtime()?.block_on(async {
         let token = args.hub.token()?;
         let mut agent = connect(args, &options, token.as_deref()).await?;

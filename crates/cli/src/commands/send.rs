@@ -74,6 +74,7 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let hub = Hub::new(&args.hub, seconds(args.timeout) + GRACE)?;
     let registry = args.registry.load()?;
     let frame = given(&args.frame)?;
+    check_asks(&frame)?;
     let asked = Instant::now();
     let Some(answer) = hub.post(&frame, Some(args.timeout))? else {
         note(SILENT);
@@ -126,6 +127,17 @@ fn given(argument: &str) -> Result<Cow<'_, str>, Failure> {
     }
     let (_, text) = Input::open(None)?.text()?;
     Ok(Cow::Owned(text.trim_end().to_owned()))
+}
+
+/// Refuses a frame that nobody answers: the command would wait for nothing.
+fn check_asks(frame: &str) -> Result<(), Failure> {
+    let kind = frame.split_once('>').map(|(_, kind)| kind);
+    match kind.and_then(|kind| kind.split_once(':')) {
+        Some((intent @ ("done" | "fail" | "end"), _)) => Err(Failure::Input(format!(
+            "E1002: a frame with intent {intent} is an answer and gets none; `accp send` sends it"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 const SILENT: &str = "the hub says nothing: the frame has expired, its chain was cancelled, or nothing answers it, as \

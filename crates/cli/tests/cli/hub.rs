@@ -150,6 +150,12 @@ fn what_cannot_be_sent_says_why() {
     // An agent that uses only HTTP never says which requests it takes. So the hub expects that this agent may answer.
     run(["send", "--hub", &url, "@cook>sync:note{}"]).code_is(0);
     ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
+    // Nobody answers an answer, so the command does not send it and wait.
+    ask("@guest>done:plan{said:unsent}").code_is(1).stderr_has(
+        "E1002: a frame with intent done is an answer and gets none; `accp send` sends it",
+    );
+    let log = run(["tail", "--hub", &url, "--no-follow"]);
+    assert!(!log.stdout.contains("unsent"), "{}", log.stdout);
     let numbered = "@eve>sync:note{}[mid:d12345678901,seq:999]";
     run(["send", "--hub", &url, numbered])
         .code_is(1)
@@ -395,4 +401,30 @@ fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let log = run(["tail", "--hub", &url, "--no-follow"]);
     let asked = "@guest>req:chat{role:user|content:Lunch?|schema:CH}";
     log.stdout_has(asked);
+}
+
+/// An agent whose registry differs from that of its hub says which differences break a reader.
+#[test]
+fn an_agent_says_which_schemas_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, kind) in [("hub.json", "decimal"), ("agent.json", "integer")] {
+        let scale = format!(
+            r#"{{ "schemas": {{ "scale": {{ "code": "SCL", "fields": ["load"], "types": {{ "load": "{kind}" }} }} }} }}"#
+        );
+        std::fs::write(folder.path().join(file), scale).unwrap();
+    }
+    let (_hub, url) = Running::hub("--memory --registry hub.json", folder.path());
+    let args = (("agent lab --registry agent.json --hub", &*url), "-- true");
+    let mut lab = Running::start(args, folder.path());
+    let mut told = Vec::new();
+    let is_last = |line: &String| line.contains("another registry than this agent");
+    while !told.last().is_some_and(is_last) {
+        let line = lab.line();
+        assert!(!line.is_empty(), "the agent has ended: {told:?}");
+        told.push(line);
+    }
+    let expected = "note: the registry of hub (old) differs from that of this agent (new): \
+                    /schemas/scale/types/load: the type of `load` changed from decimal to integer; \
+                    breaks either reader: it refuses a value of the other type, or reads another value (E1004)";
+    assert!(told.iter().any(|line| line == expected), "{told:?}");
 }

@@ -282,9 +282,9 @@ fn show_says_which_fields_a_variant_and_a_frame_have() {
                 { "name": "card", "fields": ["amount"], "doc": "By card." },
                 { "name": "bank", "fields": ["amount"], "required": ["iban"] },
                 { "name": "cash" } ] },
-        "sale": { "code": "SA", "fields": ["id", "pay"], "types": { "id": "string", "pay": "PM" },
-            "required": ["id"], "frames": [
-                { "intent": "req", "operation": "sell", "required": ["pay"] },
+        "sale": { "code": "SA", "fields": ["id", "pay", "till"],
+            "types": { "id": "string", "pay": "PM", "till": "agent" }, "required": ["id"], "frames": [
+                { "intent": "req", "operation": "sell", "required": ["pay"], "to": "till" },
                 { "intent": "done", "operation": "sell", "fields": ["id"], "envelope": ["cid"] },
                 { "intent": "cancel", "operation": "sell", "fields": [] } ] } } }"#;
     let folder = Folder::with(&[("ours.json", registry)]);
@@ -305,12 +305,13 @@ fn show_says_which_fields_a_variant_and_a_frame_have() {
 
     SA  sale, version 1
 
-        field  key  type    default
-        id     id   string           required
-        pay    pay  PM
+        field  key   type    default
+        id     id    string           required
+        pay    pay   PM
+        till   till  agent
 
         frame        fields  requires  envelope
-        req:sell     all     pay
+        req:sell     all     pay                 For the agent in till.
         done:sell    id                cid
         cancel:sell  none
     ");

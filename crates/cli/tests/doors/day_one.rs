@@ -103,6 +103,7 @@ pub(crate) async fn play(part: &str) {
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
+        "another type" => REGISTRY.replace("\"text\": \"text\"", "\"text\": \"integer\""),
         // Here the schema `status` differs from the one in the session. So the agent refuses the registry of the
         // session, and does not learn `note` either.
         _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
@@ -114,7 +115,7 @@ async fn stranger(part: &str) {
     let lab = lab.await.unwrap();
     match part {
         "another form" => echo(&lab),
-        "reads" => lab.serve_others(|cx| async move {
+        "reads" | "another type" => lab.serve_others(|cx| async move {
             let asked = cx.message().await?;
             cx.reply_with(Outbound::owned_message(asked)).await
         }),
@@ -459,4 +460,18 @@ async fn an_agent_with_another_form_of_a_schema_reads_what_both_have() {
         let answer = told_by("another form", &text).await.unwrap();
         assert!(answer.text == text, "{length}: {:.100}", answer.text);
     }
+}
+
+/// The asker hears that asking again does not help, as it does of an agent whose handler has a type.
+#[tokio::test]
+async fn an_agent_with_another_type_for_a_field_says_which() {
+    let told = told_by("another type", "soup").await;
+    let Err(Error::Failed(failure)) = told else {
+        panic!("{told:?}");
+    };
+    assert_eq!(failure.code(), Some(ErrorCode::INVALID_TYPE), "{failure}");
+    let expected = "lab cannot read this frame: in text, its registry expects a value of type integer. Open it with a registry that agrees with that of its session";
+    assert_eq!(failure.message(), expected);
+    let text = failure.inbound().text();
+    assert!(text.contains("retry:false"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::answers::{Cook, within};
-use super::processes::Hub;
+use super::processes::{Hub, accp};
 
 const REGISTRY: &str = r#"{ "schemas": { "order": {
     "code": "OR", "fields": ["cook", "dish"], "types": { "cook": "agent", "dish": "string" },
@@ -143,6 +143,14 @@ fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     });
     let path = "/accp/v1/sessions/team/agents/ann?agent=ann";
     let url = format!("{}{path}", hub.http());
+    // Another agent cannot take it out. The refusal says what to do.
+    let other = url.replace("?agent=ann", "?agent=desk");
+    let other = ureq::delete(&other).config().http_status_as_error(false);
+    let refused = other.build().call().unwrap();
+    assert_eq!(refused.status(), 403);
+    let said = refused.into_body().read_to_string().unwrap();
+    let cure = "or_of_the_agent_to_take_out;_without_tokens\\,_its_name_as_`?agent=NAME`";
+    assert!(said.contains(cure), "{said}");
     let removed = ureq::delete(&url).call().unwrap();
     assert_eq!(removed.status(), 200);
     let question = "@desk>req:order{cook:ann|dish:soup|schema:OR}";
@@ -150,4 +158,33 @@ fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
     let (is_fine, said) = hub.accp(("ask --timeout 20", "@desk>req:order{dish:tea|schema:OR}"));
     assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
+}
+
+/// The log of a session says which agent got a request that names none, and which got it after that one had left.
+#[test]
+fn a_replay_says_who_got_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let takes = || frames(&hub, "sync:takes{").len();
+    let ann = Cook::start_as(&hub, "ann", "", "sleep 60");
+    within(Duration::from_secs(20), || (takes() >= 1).then_some(()));
+    hub.output(("send", "@desk>req:order{dish:soup|schema:OR}[to:?]"));
+    let _bob = cook(&hub, "bob");
+    within(Duration::from_secs(20), || (takes() >= 2).then_some(()));
+    drop(ann);
+    let url = format!("{}/accp/v1/sessions/team/agents/ann?agent=ann", hub.http());
+    assert_eq!(ureq::delete(&url).call().unwrap().status(), 200);
+    within(Duration::from_secs(20), || {
+        let answers = frames(&hub, ">done:order{dish:by_bob");
+        (!answers.is_empty()).then_some(())
+    });
+    let (is_fine, said) = accp(folder.path(), ("session", "replay hub.accp"));
+    assert!(is_fine, "{said}");
+    for line in [
+        "  (for ann) desk requests order: dish soup\n",
+        "  (handed on to bob) desk requests order: dish soup\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
 }

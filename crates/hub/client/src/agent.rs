@@ -281,7 +281,7 @@ impl Cx {
     ///
     /// # Errors
     /// [`Error::Answer`] when the registry of the agent cannot read the frame: a handler that returns this error answers
-    /// with E1003 if the schema is not known. [`Error::Ended`].
+    /// with E1003 if the schema is not known, and with E1004 if it has another form. [`Error::Ended`].
     pub async fn message(&self) -> Result<DynamicFrame<'static>, Error> {
         let registry = self.agent()?.registry().await?;
         let inbound = self.inbound();

@@ -16,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
 use crate::claim::Claim;
-use crate::context::{Cx, Marked};
+use crate::context::{Cx, Marked, PANICKED};
 use crate::deadline::Deadline;
 use crate::error::{Done, Error};
 use crate::sent::Sent;
@@ -25,8 +25,6 @@ use crate::wire::Wire;
 /// The future of a handler.
 pub(crate) type HandlerFuture =
     Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
-/// The error of a handler that panicked.
-pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 
 /// The handlers of an agent. The router chooses one for each frame.
 pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;

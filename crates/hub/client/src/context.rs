@@ -18,10 +18,16 @@ use crate::sent::Sent;
 /// The time for which a reply waits to be accepted.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The error of a handler that panicked.
+pub(crate) const PANICKED: &str = "the handler of the frame panicked";
+
 /// An answer to a frame.
 pub(crate) enum Reply {
     Frame(Outbound<'static>),
     Error(ErrorCode, String),
+    /// The handler could not read a frame, or has panicked. If the registry of the agent is the reason why the frame
+    /// cannot be read, its sender hears of that. Otherwise this code and this text are the answer.
+    Unread(ErrorCode, String),
 }
 
 /// The end of a handler: the frame is handled, with this answer.
@@ -88,8 +94,8 @@ impl fmt::Debug for Replied {
 /// A handler replies at most once. The reply and the mark that the frame was handled are stored in one commit. A
 /// handler that ends without a reply marks the frame. If the frame is a request for its agent alone, it then gets
 /// `end`, unless the agent has answered in another way. If the hub refuses a reply, the frame is answered with E9999
-/// instead. A handler that fails or panics answers with E9999, or with E1003 if the registry of its agent lacks the
-/// schema of the frame.
+/// instead. A handler that fails or panics answers with E9999. If the reason is that the agent cannot read the frame by
+/// its registry, the answer is E1003 for a schema that the registry lacks, and E1004 for another form of the schema.
 ///
 /// The end of the handler counts, and not the drop of its `Cx`. So a handler that gives its `Cx` to another task waits
 /// for this task.
@@ -213,8 +219,7 @@ impl Ticket {
 
     /// Reports that a handler has ended, with this result.
     pub(crate) fn ends(&self, result: Result<(), Box<dyn StdError + Send + Sync>>) {
-        let fault =
-            |error: Box<dyn StdError + Send + Sync>| Reply::Error(code(&*error), error.to_string());
+        let fault = |error: Box<dyn StdError + Send + Sync>| failure(&*error);
         if result.is_ok() && self.is_handled.load(Ordering::Acquire) {
             return self.tell(None, None, true);
         }
@@ -256,17 +261,24 @@ pub(crate) const DELIVERED: DecodeOptions = DecodeOptions {
     marks: true,
 };
 
-/// Returns the code of the error that ended a handler. It is E1003 if the handler lacks the schema of a frame, and
-/// E9999 for every other error, because that is a fault of the handler.
-fn code(error: &(dyn StdError + Send + Sync + 'static)) -> ErrorCode {
+/// Returns the answer to a frame whose handler has ended with this error. It is E9999, because the handler is at fault,
+/// unless the agent cannot read the frame.
+fn failure(error: &(dyn StdError + Send + Sync + 'static)) -> Reply {
+    let text = error.to_string();
     let read = error.downcast_ref::<DecodeError>().map(DecodeError::code);
     let refused = || match error.downcast_ref::<Error>()? {
         Error::Answer(_, error) => Some(error.code()),
         _ => None,
     };
-    let code = read.or_else(refused);
-    code.filter(|code| *code == ErrorCode::UNKNOWN_SCHEMA)
-        .unwrap_or(ErrorCode::INTERNAL_ERROR)
+    let is_unread = matches!(
+        read.or_else(refused),
+        Some(ErrorCode::UNKNOWN_SCHEMA | ErrorCode::INVALID_TYPE)
+    );
+    if is_unread || text == PANICKED {
+        Reply::Unread(ErrorCode::INTERNAL_ERROR, text)
+    } else {
+        Reply::Error(ErrorCode::INTERNAL_ERROR, text)
+    }
 }
 
 impl fmt::Debug for Cx {

@@ -156,7 +156,7 @@ pub enum Denied {
     Session,
     /// The call is for administrators, and for some calls also for agents of the session.
     #[error(
-        "a token with `admin = true`, or for schemas, phases and taking oneself out an agent of the session (`?agent=NAME`); a hub without tokens has no administrators: to erase from it, stop it and use `accp session erase`"
+        "a token with `admin = true`, or for schemas and phases an agent of the session (`?agent=NAME`); a hub without tokens has no administrators: to erase from it, stop it and use `accp session erase`"
     )]
     Admin,
     /// The tokens cannot be read now.

@@ -128,7 +128,11 @@ async fn go_on_without(app: &App, caller: &Authorized) -> Result<Json_, Refused>
 async fn take_out(app: &App, caller: &Authorized, name: &str) -> Result<Json_, Refused> {
     let is_own = caller.speaker().is_ok_and(|speaker| speaker == name);
     if !is_own {
-        caller.check_admin()?;
+        let expected = "a token with `admin = true`, or of the agent to take out; without tokens, its name as `?agent=NAME`";
+        caller.check_admin().map_err(|refused| Refused {
+            expected: expected.to_owned(),
+            ..refused
+        })?;
     }
     app.check_able()?;
     caller.takes(1, 0)?;

@@ -67,7 +67,8 @@ async fn take(
     let whole = frames.whole(first).await?;
     let frame = whole.trim_ascii_end();
     let (caller, chain) = enter(app, &requester, &named, frame)?;
-    let wait = prefer_wait(headers).map(|wait| wait.min(app.config.limits.wait));
+    let wait = prefer_wait(headers).filter(|_| !is_answer(frame));
+    let wait = wait.map(|wait| wait.min(app.config.limits.wait));
     let hub = match open(app, &caller, frame, wait.is_some()).await {
         Err(Refused {
             there: Some(there), ..
@@ -225,6 +226,13 @@ fn prefer_wait(headers: &HeaderMap) -> Option<u64> {
 fn is_stream(frame: &[u8]) -> bool {
     let frame = Frame::parse_bytes(frame);
     frame.is_ok_and(|frame| frame.intent == Intent::STREAM.as_str())
+}
+
+/// Returns whether a frame ends a chain, so that a client would wait for nothing.
+fn is_answer(frame: &[u8]) -> bool {
+    let answers = [Intent::DONE, Intent::FAIL, Intent::END];
+    let frame = Frame::parse_bytes(frame);
+    frame.is_ok_and(|frame| answers.iter().any(|intent| frame.intent == intent.as_str()))
 }
 
 /// The data for a client that waits for the answer to its frame.

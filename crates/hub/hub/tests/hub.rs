@@ -154,6 +154,19 @@ async fn a_post_that_prefers_to_wait_gets_the_answer() {
     assert_eq!(answer.headers()["preference-applied"], "wait=20");
     let body = answer.text().await.expect("text");
     assert!(body.starts_with("@dev>done:schedule{task:soup"), "{body}");
+    // Nobody answers an answer, so the client does not wait.
+    let answer = hub
+        .http
+        .post(hub.url("/accp/v1/frames"))
+        .header("content-type", "application/accp")
+        .header("prefer", "wait=60")
+        .body(frame("@curl>done:task{}", "abc109000002", 2, "sid:lunch"))
+        .send()
+        .await
+        .expect("an answer");
+    assert!(!answer.headers().contains_key("preference-applied"));
+    let body = answer.text().await.expect("text");
+    assert!(body.starts_with("@hub>ack:frame{}"), "{body}");
     hub.stop().await;
 }
 

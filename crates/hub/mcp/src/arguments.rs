@@ -47,6 +47,7 @@ impl OutgoingFrame {
             return Err(Fault::new(code, what, cure));
         }
         if let Some(chain) = filled(args, "chain")? {
+            agree("chain", "cid", envelope.correlation_id.as_deref(), chain)?;
             envelope.correlation_id = Some(chain.to_owned().into());
         }
         if let Some(to) = filled(args, "to")? {
@@ -57,6 +58,13 @@ impl OutgoingFrame {
                 return Err(Fault::argument(what));
             }
             let name = to.trim_start_matches('@').to_owned();
+            let said = envelope.extra.get("to").map(|said| match said {
+                // The frame is for all agents.
+                Value::Null => "~".to_owned(),
+                Value::String(name) => name.clone().into_owned(),
+                other => other.to_json().to_string(),
+            });
+            agree("to", "to", said.as_deref(), &name)?;
             envelope.extra.insert("to", Value::from(name));
         }
         if let Some(ttl) = args.get("ttl").filter(|ttl| !ttl.is_null()) {
@@ -145,6 +153,17 @@ impl OutgoingFrame {
             message,
             repairs: Vec::new(),
         }
+    }
+}
+
+/// Checks that the text of a frame says nothing else than an argument of the tool, or nothing at all. `key` is the key in
+/// the metadata of the frame, and `said` is its value there.
+fn agree(argument: &str, key: &str, said: Option<&str>, given: &str) -> Result<(), Fault> {
+    match said {
+        Some(said) if said != given => Err(Fault::argument(format!(
+            "`{argument}` is {given}, and `{key}` in `frame` is {said}; give one"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -270,6 +270,18 @@ async fn errors_say_the_code_and_the_cure() {
             json!({ "frame": "@dev>req:plan{a:1}", "to": "" }),
         ),
         (
+            "accp_ask",
+            json!({ "frame": "@dev>req:plan{a:1}[to:qa]", "to": "lab" }),
+        ),
+        (
+            "accp_send",
+            json!({ "frame": "@dev>req:plan{a:1}[to:~]", "to": "lab" }),
+        ),
+        (
+            "accp_send",
+            json!({ "frame": "@dev>req:plan{a:1}[cid:abcdef012345]", "chain": "c1" }),
+        ),
+        (
             "accp_send",
             json!({ "intent": "req", "operation": "plan", "schema": "" }),
         ),
@@ -353,6 +365,18 @@ async fn errors_say_the_code_and_the_cure() {
 
     accp_ask {"frame":"@dev>req:plan{a:1}","to":""}
     E4003: `to` is empty; leave it out
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_ask {"frame":"@dev>req:plan{a:1}[to:qa]","to":"lab"}
+    E4003: `to` is lab, and `to` in `frame` is qa; give one
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_send {"frame":"@dev>req:plan{a:1}[to:~]","to":"lab"}
+    E4003: `to` is lab, and `to` in `frame` is ~; give one
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_send {"frame":"@dev>req:plan{a:1}[cid:abcdef012345]","chain":"c1"}
+    E4003: `chain` is c1, and `cid` in `frame` is abcdef012345; give one
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_send {"intent":"req","operation":"plan","schema":""}

@@ -172,7 +172,8 @@ fn of_variants(schema: &Schema) -> Table {
     table
 }
 
-/// Returns the table of frames. It says which fields a frame is about, if the `fields` of any frame say so.
+/// Returns the table of frames. It says which fields a frame is about, if the `fields` of any frame say so, and which field
+/// names the agent that a frame is for.
 fn of_frames(frames: &[FrameSpec]) -> Table {
     let rows = frames.iter().map(|frame| {
         let fields = match &frame.fields {
@@ -180,12 +181,15 @@ fn of_frames(frames: &[FrameSpec]) -> Table {
             Some(names) if names.is_empty() => String::from("none"),
             Some(names) => names.join(", "),
         };
+        let to = frame.to.as_ref();
+        let to = to.map(|field| format!("For the agent in {field}."));
+        let words: Vec<_> = to.into_iter().chain(frame.doc.clone()).collect();
         [
             accp_registry::ACCP.title(&frame.head),
             fields,
             frame.required.join(", "),
             frame.envelope.join(", "),
-            frame.doc.clone().unwrap_or_default(),
+            words.join(" "),
         ]
     });
     if frames.iter().any(|frame| frame.fields.is_some()) {

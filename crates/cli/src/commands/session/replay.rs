@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU64;
 
-use accp_session::{Due, Entry, EntryKind};
+use accp_session::{Due, Entry, EntryKind, State};
 use accp_store::Log;
 
 use crate::redact::Redactor;
 use crate::store_file::SessionArgs;
-use crate::words::{twin, utc};
+use crate::words::{twin, utc, without_metadata};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
 
@@ -81,23 +81,35 @@ pub(crate) fn run(args: &Args) -> Outcome {
         out.line(format_args!(
             "{:>6}  {time}  {}{words}",
             entry.position,
-            note(&entry)
+            note(&entry, opened.side.state())
         ))?;
     }
     out.finish()?;
     Ok(Verdict::Fine)
 }
 
-/// Returns a note on what happened to the frame; an empty note if the frame was accepted and handled.
-fn note(entry: &Entry) -> String {
-    match entry.kind {
+/// Returns a note on what happened to the frame, and for whom it is if its words do not say so; an empty note if the frame
+/// was for all, was accepted and was handled.
+fn note(entry: &Entry, state: &State) -> String {
+    let mut members = state.members();
+    let party = members.find(|(member, _)| entry.to == Some(*member));
+    let to = party.and_then(|(_, party)| party.agents.first());
+    match (entry.kind, to) {
         _ if entry.is_due() => "(due) ".to_owned(),
         _ if entry.due == Due::Lapsed => "(lapsed: no handler got it in time) ".to_owned(),
-        EntryKind::Part => "(a part) ".to_owned(),
-        EntryKind::Repeat => "(repeated: handled once) ".to_owned(),
-        EntryKind::Dropped => "(dropped: expired or cancelled) ".to_owned(),
-        EntryKind::Lost => "(lost with the store of the host, and never relayed) ".to_owned(),
-        EntryKind::Refused(code) => format!("(refused: {code}) "),
+        (EntryKind::Part, _) => "(a part) ".to_owned(),
+        (EntryKind::Repeat, Some(to)) => format!("(handed on to {to}) "),
+        (EntryKind::Repeat, None) => "(repeated: handled once) ".to_owned(),
+        (EntryKind::Dropped, _) => "(dropped: expired or cancelled) ".to_owned(),
+        (EntryKind::Lost, _) => "(lost with the store of the host, and never relayed) ".to_owned(),
+        (EntryKind::Refused(code), _) => format!("(refused: {code}) "),
+        (EntryKind::Frame, Some(to)) if has_addressee(&entry.text) => format!("(for {to}) "),
         _ => String::new(),
     }
+}
+
+/// Returns whether the metadata of a frame says for whom it is. Its words do not show the metadata.
+fn has_addressee(frame: &str) -> bool {
+    let metadata = &frame[without_metadata(frame).len()..];
+    metadata.contains("[to:") || metadata.contains(",to:")
 }

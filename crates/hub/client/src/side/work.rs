@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::open_question::{OnItsWay, OpenQuestion};
 use super::sender::{SessionSender, waits};
-use crate::command::{Command, Handlers, PANICKED, Posting, refuse};
-use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
+use crate::command::{Command, Handlers, Posting, refuse};
+use crate::context::{DELIVERED, Kept, Marked, PANICKED, Reply, Ticket};
 use crate::error::{Done, Error, OnDurable};
 use crate::handle::Handle;
 
@@ -273,7 +273,7 @@ impl Work {
             // The header names the type of the handler, but the fields do not fit it.
             Err(error) => self.late.push_back(Marked {
                 inbound: whole.clone(),
-                reply: Some(Reply::Error(error.code(), error.to_string())),
+                reply: Some(Reply::Unread(error.code(), error.to_string())),
                 was_handled: false,
                 done: None,
             }),
@@ -338,21 +338,15 @@ impl Work {
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        let fault = |code, text: String| {
-            takes_answer(inbound).then(|| match unread(code, &text, inbound, registry) {
-                Some(why) => {
-                    let why = format!("{} cannot read this frame: {why}", self.name);
-                    Outbound::error(ErrorCode::UNKNOWN_SCHEMA, why)
-                }
-                None if code == ErrorCode::UNKNOWN_SCHEMA => {
-                    Outbound::error(ErrorCode::INTERNAL_ERROR, text)
-                }
-                None => Outbound::error(code, text),
-            })
-        };
+        let fault = |code, text: String| takes_answer(inbound).then(|| Outbound::error(code, text));
         let answers = match &marked.reply {
             Some(Reply::Frame(outbound)) => vec![outbound.clone()],
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
+            Some(Reply::Unread(code, text)) => {
+                let unread = unread(&self.name, inbound, registry);
+                let (code, text) = unread.unwrap_or_else(|| (*code, text.clone()));
+                fault(code, text).into_iter().collect()
+            }
             None if owed.contains(&inbound.position()) => {
                 end_of(&self.name, inbound).into_iter().collect()
             }
@@ -412,21 +406,32 @@ fn end_of(agent: &str, request: &Inbound) -> Option<Outbound<'static>> {
     end.ok().map(Outbound::owned_message)
 }
 
-/// Returns the error of a handler that could not read a frame because the registry of its agent lacks the schema of
-/// the frame.
-fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -> Option<String> {
-    if code == ErrorCode::INTERNAL_ERROR && text != PANICKED {
-        return None;
-    }
+/// Returns the code and the message for the sender of a frame that an agent cannot read, because its registry lacks the
+/// schema of the frame (E1003) or has another form of the schema (E1004). Returns `None` if the agent can read the frame.
+fn unread(agent: &str, inbound: &Inbound, registry: &Registry) -> Option<(ErrorCode, String)> {
     let error = inbound.message(registry).err()?;
-    if error.code() != ErrorCode::UNKNOWN_SCHEMA {
-        return None;
-    }
-    let frame = Frame::parse_with(inbound.text(), &DELIVERED).ok()?;
-    let named = frame.payload.iter().find(|param| &*param.key == "schema");
-    let named = named.map_or("", |param| param.value.as_str());
-    Some(format!(
-        "its registry has no schema {named}. Open it with a registry that agrees with that of its session"
+    let why = match error.code() {
+        ErrorCode::UNKNOWN_SCHEMA => {
+            let frame = Frame::parse_with(inbound.text(), &DELIVERED).ok()?;
+            let named = frame.payload.iter().find(|param| &*param.key == "schema");
+            let named = named.map_or("", |param| param.value.as_str());
+            format!("its registry has no schema {named}")
+        }
+        ErrorCode::INVALID_TYPE => {
+            let path = error.path();
+            // Behind the name of the field, the path may have keys of data, which no error tells.
+            let place = match path.split(['.', '[']).next().unwrap_or_default() {
+                "" => String::new(),
+                field => format!("in {field}, "),
+            };
+            format!("{place}its registry expects {}", error.expected())
+        }
+        _ => return None,
+    };
+    let cure = "Open it with a registry that agrees with that of its session";
+    Some((
+        error.code(),
+        format!("{agent} cannot read this frame: {why}. {cure}"),
     ))
 }
 

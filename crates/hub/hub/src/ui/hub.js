@@ -4,6 +4,7 @@ const KEPT = 400; // The most frames in the page.
 const PIECE = 200; // Frames that are loaded at a time.
 const LONG = 20000; // Characters of a value that are shown at once.
 const SHOWN = 200; // The most sessions in the list.
+const NOBODY = 99; // The number in place of a member while a request waits for an agent.
 const LINES = 'application/x-ndjson';
 const KEY = 'accp-token';
 const TRIGGERS = {

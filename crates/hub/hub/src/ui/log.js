@@ -266,7 +266,10 @@ function detail(data) {
   const say = (name, ...value) => facts.append(make('dt', '', name), make('dd', '', ...value));
   say('Time', moment(data.at_ms, true));
   say('Sender', `${data.agent ?? 'unknown'}, member ${data.sender}`);
-  if (data.kind === 'repeat') say('Kind', 'a repeated request or its answer: it is handled once');
+  if (data.to !== null) say('For', data.to === NOBODY ? 'no agent yet' : `member ${data.to}`);
+  if (data.kind === 'repeat') {
+    say('Kind', data.to === null ? 'a repeated request or its answer: it is handled once' : 'handed on to this member');
+  }
   const [, where] = place(view, data);
   if (where) say('Context', where);
   if (checkpoint) {
