@@ -26,7 +26,7 @@ use accp_console::output::{self, Output, SHARED};
   accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
-    /// The registry: a file, or a folder whose *.json files are all read. With --aacp: the file of a
+    /// The registry: a file, or a folder whose *.json and *.jsonc files are all read. With --aacp: the file of a
     /// workflow, instead of the four workflows of the draft
     #[arg(required_unless_present_any = ["standard", "aacp"])]
     registry: Option<PathBuf>,
@@ -197,7 +197,7 @@ fn writing() -> String {
 }
 
 /// Returns a word as it is written in a shell, in quotes if necessary.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
