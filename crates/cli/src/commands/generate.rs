@@ -10,6 +10,7 @@ use accp_registry::{Problem, Registry, registry_place};
 use super::aacp::structs;
 use super::grammar::export;
 use crate::registries;
+use crate::words::quoted;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, SHARED};
 
@@ -194,15 +195,6 @@ fn writing() -> String {
     let words = words.filter(|word| word != "--check");
     let words: Vec<String> = words.map(|word| quoted(&word)).collect();
     format!("accp {}", words.join(" "))
-}
-
-/// Returns a word as it is written in a shell, in quotes if necessary.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the tool definitions.

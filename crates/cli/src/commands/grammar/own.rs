@@ -6,7 +6,7 @@ use std::path::Path;
 use accp_grammar::{Abnf, GenerateError, Source};
 
 use super::{Args, FOLDER};
-use crate::commands::generate::quoted;
+use crate::words::quoted;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, SHARED};
 
