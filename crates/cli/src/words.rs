@@ -1,4 +1,5 @@
-//! Counts, times and positions in words, and words for a shell, for all commands. The words for a frame are in `accp_frame::words`.
+//! Counts, times and positions in words, and words for a shell, for all commands. The words for a frame are in
+//! `accp_frame::words`.
 
 use accp_context::Checkpoint;
 use time::OffsetDateTime;
