@@ -32,6 +32,32 @@ fn generate_writes_what_check_accepts() {
     assert_eq!(folder.read("frames.rs"), "edited");
 }
 
+/// `cargo fmt` may lay a generated file out anew, for example by a width of the user.
+#[test]
+fn a_file_in_another_layout_is_not_stale() {
+    let folder = Folder::with(&[("reg.json", REGISTRY)]);
+    for (generate, from, to) in [
+        (
+            "generate reg.json -o frames.rs",
+            "pub const ",
+            "pub\nconst ",
+        ),
+        (
+            "generate --aacp -o frames.rs",
+            "vec![",
+            "vec![\n            ",
+        ),
+    ] {
+        folder.run(generate, "").code_is(0);
+        let text = folder.read("frames.rs");
+        assert!(text.contains(from), "{text}");
+        fs::write(folder.path("frames.rs"), text.replace(from, to)).unwrap();
+        folder.run((generate, "--check"), "").code_is(0);
+        fs::write(folder.path("frames.rs"), text.replace(from, "odd ")).unwrap();
+        folder.run((generate, "--check"), "").code_is(1);
+    }
+}
+
 /// For a stale file of any kind, the error names a command that writes the file again with all options of the user.
 #[test]
 fn a_stale_file_is_written_again_by_the_command_of_its_cure() {
