@@ -67,12 +67,13 @@ pub(crate) fn meant<'r>(written: &str, registry: &'r Registry) -> Option<&'r Sch
 
 /// Returns the cure for a frame with this text in the place of the code of its schema.
 pub(crate) fn cure_of_code(written: &str, registry: &Registry) -> Option<String> {
-    // The schema of a frame is not a union.
-    let meant = meant(written, registry).filter(|schema| schema.union.is_none())?;
-    Some(format!(
-        "write {}, the code of the schema {}",
-        meant.code, meant.name
-    ))
+    let Schema {
+        code, name, union, ..
+    } = meant(written, registry)?;
+    Some(match union {
+        Some(_) => format!("{code} is a union, which stands only in the fields of other schemas"),
+        None => format!("write {code}, the code of the schema {name}"),
+    })
 }
 
 pub(crate) fn codes(registry: &Registry) -> Vec<&str> {

@@ -297,6 +297,29 @@ fn the_name_of_a_schema_in_the_place_of_its_code() {
     }
 }
 
+/// The registry has the union, so the cure is not to name another registry.
+#[test]
+fn a_union_in_the_place_of_the_schema_of_a_frame() {
+    let registry = r#"{ "schemas": { "payment": {
+        "code": "PM", "fields": ["kind", "iban"], "types": { "iban": "string" },
+        "union": "kind", "variants": [{ "name": "cash" }, { "name": "bank", "required": ["iban"] }] } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let cure = "PM is a union, which stands only in the fields of other schemas";
+    folder
+        .run(
+            "check --registry ours.json",
+            "@a>req:pay{kind:cash|schema:PM}\n",
+        )
+        .code_is(1)
+        .stdout_has(format!("= help: {cure}\n"));
+    let message =
+        r#"{ "agent": "a", "intent": "req", "operation": "pay", "schema": "PM", "payload": {} }"#;
+    folder
+        .run("encode --registry ours.json", message)
+        .code_is(1)
+        .stderr_has(format!("; {cure}\n"));
+}
+
 #[test]
 fn a_registry_that_replaces_a_standard_profile_says_so() {
     let registry = r#"{ "schemas": { "payment": {
