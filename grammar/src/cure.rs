@@ -92,9 +92,10 @@ fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static
         )));
     }
     if expects(&[Rule::header_at]) {
-        return Some(Cow::Borrowed(
-            "a frame begins with its sender: @agent>intent:operation{}",
-        ));
+        return Some(Cow::Borrowed(match found {
+            ' ' | '\t' => "a frame begins at the start of its line; remove the blanks before it",
+            _ => "a frame begins with its sender: @agent>intent:operation{}",
+        }));
     }
     if !found.is_ascii_graphic() {
         let is_value = ends_value || expects(&[Rule::value]);
@@ -173,6 +174,12 @@ fn after_value(rules: &[Rule], before: &str, found: char) -> Option<Cow<'static,
         _ if !is_string && value.ends_with([']', '}']) => return None,
         ',' if expects(Rule::payload_bar) => {
             r"the params of a payload are separated by '|'; inside a value ',' is written '\,'"
+        }
+        '}' if expects(Rule::array_comma) => {
+            r"an array ends with ']'; inside a value '}' is written '\}'"
+        }
+        ']' if expects(Rule::map_comma) => {
+            r"a map ends with '}'; inside a value ']' is written '\]'"
         }
         '|' if !expects(Rule::payload_bar) => {
             r"only the params of a payload are separated by '|'; inside a value it is written '\|'"

@@ -71,7 +71,7 @@ impl Options {
     /// Returns the command that generates with these options.
     pub(crate) fn command(&self, protocol: &Protocol) -> String {
         let mut words = vec!["accp".to_owned(), "generate".to_owned()];
-        words.extend(self.registry.clone());
+        words.extend(self.registry.as_deref().map(word));
         let mut flag = |is_set: bool, name: &str| words.extend(is_set.then(|| name.to_owned()));
         flag(self.standard_profiles, "--standard");
         if self.runtime != protocol.rust.runtime {
@@ -99,6 +99,16 @@ impl Options {
             }
         }
         words.join(" ")
+    }
+}
+
+/// Returns a word as it is written in a shell, in quotes if necessary.
+pub(crate) fn word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        quoted(word)
     }
 }
 

@@ -9,6 +9,7 @@ use quote::quote;
 use crate::doc;
 use crate::error::{Error, NameFault};
 use crate::names::{sanitize, snake};
+use crate::options::word;
 use crate::overrides::has_arguments;
 use hop::hop;
 
@@ -43,11 +44,11 @@ impl WorkflowOptions {
     /// Returns the command that generates with these options.
     fn command(&self) -> String {
         let mut command = String::from("accp generate --aacp");
-        if let Some(word) = &self.file {
-            command.extend([" ", word]);
+        if let Some(file) = &self.file {
+            command.extend([" ", &word(file)]);
         }
         for file in &self.vocabulary_files {
-            command.extend([" --vocabulary ", file]);
+            command.extend([" --vocabulary ", &word(file)]);
         }
         if self.runtime != AACP.rust.runtime {
             command.extend([" --runtime ", &self.runtime]);

@@ -4,9 +4,11 @@ use std::fmt;
 
 use accp_frame::{DecodeError, ErrorCode, Frame};
 use accp_grammar::{Fault as SyntaxFault, SyntaxError};
+use accp_registry::{Registry, lexical};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
+use crate::registries::cure_of_code;
 use accp_console::input::{Line, PRINTABLE};
 use accp_console::output::{Styled, on_one_line};
 
@@ -76,6 +78,22 @@ impl Fault {
             cure: cure(error.code()).map(str::to_owned),
         }
         .or_fix(text)
+    }
+
+    /// Makes a fault from an error of the runtime's reader on `text` under `registry`. If the frame has the name of a
+    /// schema in the place of its code, the cure names the code.
+    pub(crate) fn of_message(error: &DecodeError, text: &[u8], registry: &Registry) -> Self {
+        let fault = Self::of_decode(error, text);
+        if fault.code != ErrorCode::UNKNOWN_SCHEMA {
+            return fault;
+        }
+        let rest = text.get(fault.at..).unwrap_or_default();
+        let end = rest.iter().position(|byte| !lexical::is_key_char(*byte));
+        let written = std::str::from_utf8(&rest[..end.unwrap_or(rest.len())]);
+        match cure_of_code(written.unwrap_or_default(), registry) {
+            Some(cure) => fault.cured(&cure),
+            None => fault,
+        }
     }
 
     /// Adds the cure.

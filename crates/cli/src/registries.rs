@@ -1,7 +1,7 @@
 //! The option `--registry`, and the registries that a command loads.
 
 use accp_aacp::bridge;
-use accp_registry::{Registry, nearest};
+use accp_registry::{Registry, Schema, nearest};
 
 use crate::debug;
 use accp_console::outcome::Failure;
@@ -46,7 +46,8 @@ impl RegistryArgs {
 /// Makes the failure for an unknown schema code.
 pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
     let codes = codes(registry);
-    let hint = match nearest(code, codes.iter().copied()) {
+    let meant = meant(code, registry).map(|schema| schema.code.as_str());
+    let hint = match meant.or_else(|| nearest(code, codes.iter().copied())) {
         Some(near) => format!("; did you mean {near}?"),
         None => String::new(),
     };
@@ -54,6 +55,25 @@ pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
         "there is no schema {code} among {}{hint}",
         codes.join(", ")
     ))
+}
+
+/// Returns the schema that has this name, or this code in other letters, where somebody has written that for a code.
+pub(crate) fn meant<'r>(written: &str, registry: &'r Registry) -> Option<&'r Schema> {
+    let by_code = |schema: &&Schema| schema.code.eq_ignore_ascii_case(written);
+    registry
+        .schema_by_name(written)
+        .or_else(|| registry.schemas().find(by_code))
+}
+
+/// Returns the cure for a frame with this text in the place of the code of its schema.
+pub(crate) fn cure_of_code(written: &str, registry: &Registry) -> Option<String> {
+    let Schema {
+        code, name, union, ..
+    } = meant(written, registry)?;
+    Some(match union {
+        Some(_) => format!("{code} is a union, which stands only in the fields of other schemas"),
+        None => format!("write {code}, the code of the schema {name}"),
+    })
 }
 
 pub(crate) fn codes(registry: &Registry) -> Vec<&str> {

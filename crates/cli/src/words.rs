@@ -1,4 +1,5 @@
-//! Counts, times and positions in words, for all commands. The words for a frame are in `accp_frame::words`.
+//! Counts, times and positions in words, and words for a shell, for all commands. The words for a frame are in
+//! `accp_frame::words`.
 
 use accp_context::Checkpoint;
 use time::OffsetDateTime;
@@ -6,6 +7,15 @@ use time::OffsetDateTime;
 pub(crate) use accp_frame::words::{
     UNLIMITED, is_at, is_printable, message, name, of_the_session, printable, stated, twin,
 };
+
+/// Returns a word as it is written in a shell, in quotes if necessary.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
 
 /// Returns the frame without its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {

@@ -95,7 +95,7 @@ fn faults_of_values() {
         "@a>req:plan{pri:}", "@a>req:plan{pri:|why:x}", "@a>req:plan{pri:", "@a>req:plan{pri:a>b}", "@a>req:plan{pri:>1}",
         "@a>req:plan{at:12:30}", "@a>req:plan{mail:me@example.org}", r"@a>req:plan{path:C\dir}", r"@a>req:plan{path:\",
         "@a>req:plan{cost:$}", "@a>req:plan{cost:$4-2}", "@a>req:plan{cost:$a:b}", "@a>req:plan{v:~1}",
-        "@a>req:plan{l:[1,]}", "@a>req:plan{l:[1;2|3]}", "@a>req:plan{l:[1,2}", "@a>req:plan{l:[]x}", "@a>req:plan{m:{1}}",
+        "@a>req:plan{l:[1,]}", "@a>req:plan{l:[1;2|3]}", "@a>req:plan{l:[1,2}", "@a>req:plan{m:{a:x]}", "@a>req:plan{l:[]x}", "@a>req:plan{m:{1}}",
         "@a>req:plan{m:{a:1|b:2}}", "@a>req:plan{m:{a:1,}}", "@a>req:plan{m:{a:{b:{c:}}}}", r"@a>req:plan{e:\}}}",
         r"@a>req:plan{e:x\}>}",
     ]), @r#"
@@ -130,7 +130,9 @@ fn faults_of_values() {
     @a>req:plan{l:[1;2|3]}
         byte 18: expected ',' or ']' after an element of `l`, found '|'; only the params of a payload are separated by '|'; inside a value it is written '\|'
     @a>req:plan{l:[1,2}
-        byte 18: expected ',' or ']' after an element of `l`, found '}'; inside a value '}' is written '\}'
+        byte 18: expected ',' or ']' after an element of `l`, found '}'; an array ends with ']'; inside a value '}' is written '\}'
+    @a>req:plan{m:{a:x]}
+        byte 18: expected ',' or '}' after the value of `a`, found ']'; a map ends with '}'; inside a value ']' is written '\]'
     @a>req:plan{l:[]x}
         byte 16: expected '|' or '}' after the value of `l`, found 'x'
     @a>req:plan{m:{1}}
@@ -173,7 +175,7 @@ fn faults_of_characters() {
     ﻿@a>req:plan{}
         byte 0: expected '@' at the start of the frame, found '\u{feff}'; a frame begins with its sender: @agent>intent:operation{}
      @a>req:plan{}
-        byte 0: expected '@' at the start of the frame, found ' '; a frame begins with its sender: @agent>intent:operation{}
+        byte 0: expected '@' at the start of the frame, found ' '; a frame begins at the start of its line; remove the blanks before it
     "#);
     insta::assert_snapshot!(parse_bytes(b"@a>req:plan{task:\xff}").unwrap_err(), @r#"byte 17: expected a value after `task:`, found '�'; this byte is not UTF-8; a frame is printable ASCII"#);
 }

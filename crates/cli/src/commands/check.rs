@@ -5,7 +5,7 @@ mod session_rules;
 use std::path::PathBuf;
 
 use accp_frame::DynamicFrame;
-use accp_registry::Registry;
+use accp_registry::{Registry, nearest};
 use serde_json::json;
 
 use crate::fault::Fault;
@@ -44,8 +44,8 @@ pub(crate) struct Args {
     session: Option<Numbering>,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// json: one object a line with `line` and `ok`, and for a faulty line `code`, `at` (the byte,
-    /// from 0) and `message`
+    /// json: one object a line with `line` and `ok`, for a faulty line `code`, `at` (the byte, from
+    /// 0) and `message`, and `warnings` where there are some
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -103,7 +103,12 @@ impl Report {
                 Format::Text => self.print(&name, line, verdict)?,
                 Format::Json => {
                     let mut found = match verdict {
-                        Ok(_) => json!({ "line": line.number, "ok": true }),
+                        Ok(warnings) if warnings.is_empty() => {
+                            json!({ "line": line.number, "ok": true })
+                        }
+                        Ok(warnings) => {
+                            json!({ "line": line.number, "ok": true, "warnings": warnings })
+                        }
                         Err(fault) => json!({
                             "line": line.number, "ok": false, "code": fault.code.to_string(),
                             "at": fault.at, "message": fault.to_string(),
@@ -152,7 +157,7 @@ pub(super) fn check(
         return Ok(Vec::new());
     };
     let message = DynamicFrame::decode_bytes(line.bytes, registry);
-    let message = message.map_err(|error| Fault::of_decode(&error, line.bytes))?;
+    let message = message.map_err(|error| Fault::of_message(&error, line.bytes, registry))?;
     let text = Fault::or_text(line)?;
     if envelope {
         session_rules::envelope(text, &message, true)?;
@@ -160,7 +165,28 @@ pub(super) fn check(
     if let Some(rules) = rules {
         rules.check(text, line.number, &message)?;
     }
-    Ok(message.warnings(registry))
+    let mut warnings = message.warnings(registry);
+    warnings.extend(misspelt(&message, registry));
+    Ok(warnings)
+}
+
+/// Returns a warning for each field that the schema lacks and that is nearly the name of one of its fields. A sender
+/// may add fields, so any other field is no mistake.
+fn misspelt(message: &DynamicFrame<'_>, registry: &Registry) -> Vec<String> {
+    let Some(schema) = message.schema_in(registry) else {
+        return Vec::new();
+    };
+    let warning = |key: &str| {
+        let names = schema.fields.iter().map(|field| field.name.as_str());
+        let near = nearest(key, names)?;
+        let code = &schema.code;
+        Some(format!(
+            "schema {code} has no field `{key}`; did you mean `{near}`?"
+        ))
+    };
+    let keys = message.payload.iter().map(|(key, _)| key);
+    let others = keys.filter(|key| schema.field(key).is_none());
+    others.filter_map(warning).collect()
 }
 
 fn summary(frames: u64, faults: u64) -> String {

@@ -74,7 +74,7 @@ fn written(json: &Json, pretty: bool) -> Result<String, Failure> {
 
 fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Values>) -> Result<Json, Fault> {
     let message = DynamicFrame::decode_bytes(line.bytes, registry)
-        .map_err(|error| Fault::of_decode(&error, line.bytes))?;
+        .map_err(|error| Fault::of_message(&error, line.bytes, registry))?;
     let mut json = message.to_exact_json();
     if let Some(externals) = externals {
         for (key, value) in message.payload.iter() {

@@ -151,7 +151,7 @@ fn report(
     let text = String::from_utf8_lossy(&position.text.borrow()).into_owned();
     let placed = checked::document(name, &text, |reader: &mut Checked<'_>, _| {
         for mistake in &found {
-            let cure = mistakes::cure(&mistake.error, json);
+            let cure = mistakes::cure(&mistake.error, json, registry);
             let problem = format!("{}{cure}", mistake.error);
             reader.report(Problem::new(mistake.pointer.clone(), problem));
         }

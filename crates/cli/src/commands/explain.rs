@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::registries::RegistryArgs;
 use accp_console::choices::Format;
 use accp_console::input::{Input, Line};
-use accp_console::outcome::{Outcome, Verdict};
+use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
 /// Explain frames in plain words
@@ -48,28 +48,26 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if let Some(code) = args
-        .input
-        .as_deref()
-        .and_then(OsStr::to_str)
-        .filter(|input| input.parse::<ErrorCode>().is_ok())
-    {
+    if let Some(code) = code(args.input.as_deref())? {
         match args.format {
             Format::Text => {
-                let words = explanation::words_of(code);
+                let words = explanation::words_of(&code);
                 Output::print_line(format_args!("{code}  {words}"))?;
             }
-            Format::Json => Output::print_record(explanation::json_of(code))?,
+            Format::Json => Output::print_record(explanation::json_of(&code))?,
         }
         return Ok(Verdict::Fine);
     }
     let registry = args.registry.load_for_frames()?;
     let counter = args.tokens.then(|| args.counter.counter()).transpose()?;
-    let input = match args.input.as_deref() {
-        Some(frame) if frame.as_encoded_bytes().starts_with(b"@") => {
-            Input::of_bytes("frame", frame.as_encoded_bytes())
+    // A shell takes the rest of a frame without quotes for itself, from its `>` on.
+    let mut is_cut = false;
+    let input = match args.input.as_deref().map(OsStr::as_encoded_bytes) {
+        Some(frame) if frame.starts_with(b"@") => {
+            is_cut = !frame.contains(&b'>');
+            Input::of_bytes("frame", frame)
         }
-        file => Input::open(file.map(Path::new))?,
+        _ => Input::open(args.input.as_deref().map(Path::new))?,
     };
     let mut lines = input.into_lines();
     let name = lines.name.clone();
@@ -78,6 +76,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (mut explained, mut faults) = (0_u64, 0);
     while let Some(line) = lines.next_line()? {
         let found = explain(line, &registry, counter.as_ref());
+        let found = found.map_err(|fault| {
+            if is_cut {
+                fault.cured("put the frame into quotes: a shell takes `>` for itself")
+            } else {
+                fault
+            }
+        });
         faults += u64::from(found.is_err());
         match (args.format, found) {
             (Format::Text, Ok(found)) => {
@@ -94,12 +99,32 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
+/// Returns the error code that the input is, if it is one. A text that is nearly a code, and names no file, is misuse.
+fn code(input: Option<&OsStr>) -> Result<Option<String>, Failure> {
+    let Some(input) = input.and_then(OsStr::to_str) else {
+        return Ok(None);
+    };
+    let code = input.to_ascii_uppercase();
+    let digits = code.strip_prefix('E').unwrap_or(&code);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || (code != input && Path::new(input).exists()) {
+        return Ok(None);
+    }
+    match code.parse::<ErrorCode>() {
+        Ok(_) => Ok(Some(code)),
+        Err(_) if Path::new(input).exists() => Ok(None),
+        Err(error) => Err(Failure::Misuse(format!(
+            "{input} is neither a file nor an error code: {error}"
+        ))),
+    }
+}
+
 fn explain(
     line: Line<'_>,
     registry: &Registry,
     counter: Option<&ModelCounter>,
 ) -> Result<Explanation, Fault> {
-    let fault = |error| Fault::of_decode(&error, line.bytes);
+    let fault = |error| Fault::of_message(&error, line.bytes, registry);
     let text = Fault::or_text(line)?;
     let frame = Frame::parse(text).map_err(fault)?;
     let message = DynamicFrame::decode(text, registry).map_err(fault)?;

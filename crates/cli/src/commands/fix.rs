@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     registry: RegistryArgs,
     /// json: one object a line with `line`, `frame` and `repairs`, or `line`, `code`, `at` and
-    /// `message`. `at` counts in `frame`, if there is one
+    /// `message`. `at` counts in `frame`, if there is one. With `-o`, faults go to stderr
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -74,6 +74,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 let mut found = fault.to_json(line.number);
                 if let Some(frame) = frame {
                     found["frame"] = frame.into();
+                }
+                // A file is not written if there are faults, so it cannot tell them.
+                if args.output.is_some() {
+                    output::record(&found);
                 }
                 out.record(found)?;
             }

@@ -10,6 +10,7 @@ use accp_registry::{Problem, Registry, registry_place};
 use super::aacp::structs;
 use super::grammar::export;
 use crate::registries;
+use crate::words::quoted;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, SHARED};
 
@@ -26,7 +27,7 @@ use accp_console::output::{self, Output, SHARED};
   accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
-    /// The registry: a file, or a folder whose *.json files are all read. With --aacp: the file of a
+    /// The registry: a file, or a folder whose *.json and *.jsonc files are all read. With --aacp: the file of a
     /// workflow, instead of the four workflows of the draft
     #[arg(required_unless_present_any = ["standard", "aacp"])]
     registry: Option<PathBuf>,
@@ -194,15 +195,6 @@ fn writing() -> String {
     let words = words.filter(|word| word != "--check");
     let words: Vec<String> = words.map(|word| quoted(&word)).collect();
     format!("accp {}", words.join(" "))
-}
-
-/// Returns a word as it is written in a shell, in quotes if necessary.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the tool definitions.

@@ -234,6 +234,92 @@ fn what_the_draft_recommends_against_is_a_warning() {
     ");
 }
 
+/// A sender may add fields, so only a field that is nearly one of the schema is a warning. JSON has the warnings too.
+#[test]
+fn a_field_that_is_nearly_one_of_the_schema_is_a_warning() {
+    let frames = "@a>req:schedule{asgn:dev|task:x|prioritiy:high|schema:TA}\n\
+                  @a>req:schedule{asgn:dev|task:x|room:b4|schema:TA}\n\
+                  @a>req:plan{prioritiy:high}\n";
+    let run = accp("check", frames);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(run.stderr, @r"
+    warning: stdin:1: schema TA has no field `prioritiy`; did you mean `priority`?
+    3 lines: all fine
+    ");
+    let run = accp("check --format json", frames);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let warning = "schema TA has no field `prioritiy`; did you mean `priority`?";
+    assert_eq!(
+        run.json(),
+        [
+            json!({ "line": 1, "ok": true, "warnings": [warning] }),
+            json!({ "line": 2, "ok": true }),
+            json!({ "line": 3, "ok": true }),
+        ]
+    );
+}
+
+/// Every command that reads a schema's code names the code where somebody wrote the name of the schema.
+#[test]
+fn the_name_of_a_schema_in_the_place_of_its_code() {
+    let frame = "@a>req:schedule{asgn:dev|task:x|schema:task_assignment}";
+    let run = accp("check", frame);
+    run.code_is(1);
+    insta::assert_snapshot!(run.stdout, @r"
+    error[E1003]: expected a schema of the registry: AP, CH, ER, ST, TA, TC, TX
+     --> stdin:1:40
+      |
+    1 | @a>req:schedule{asgn:dev|task:x|schema:task_assignment}
+      |                                        ^
+      |
+      = help: write TA, the code of the schema task_assignment
+    ");
+    let cure = "write TA, the code of the schema task_assignment";
+    for command in ["decode", "explain", "fix"] {
+        accp(command, frame).code_is(1).stderr_has(cure);
+    }
+    let small = frame.replace("task_assignment", "ta");
+    accp("check", &small).code_is(1).stdout_has(cure);
+    let message = json!({ "agent": "a", "intent": "req", "operation": "schedule", "schema": "task_assignment" });
+    accp("encode", message.to_string())
+        .code_is(1)
+        .stderr_has(cure);
+    let registry = include_str!("../../../../registry/profiles/TA.json");
+    let folder = Folder::with(&[("ours.json", registry)]);
+    for args in [
+        "registry show ours.json task_assignment",
+        "primer --registry ours.json --schema task_assignment",
+    ] {
+        folder
+            .run(args, "")
+            .code_is(2)
+            .stderr_has("did you mean TA?");
+    }
+}
+
+/// The registry has the union, so the cure is not to name another registry.
+#[test]
+fn a_union_in_the_place_of_the_schema_of_a_frame() {
+    let registry = r#"{ "schemas": { "payment": {
+        "code": "PM", "fields": ["kind", "iban"], "types": { "iban": "string" },
+        "union": "kind", "variants": [{ "name": "cash" }, { "name": "bank", "required": ["iban"] }] } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let cure = "PM is a union, which stands only in the fields of other schemas";
+    folder
+        .run(
+            "check --registry ours.json",
+            "@a>req:pay{kind:cash|schema:PM}\n",
+        )
+        .code_is(1)
+        .stdout_has(format!("= help: {cure}\n"));
+    let message =
+        r#"{ "agent": "a", "intent": "req", "operation": "pay", "schema": "PM", "payload": {} }"#;
+    folder
+        .run("encode --registry ours.json", message)
+        .code_is(1)
+        .stderr_has(format!("; {cure}\n"));
+}
+
 #[test]
 fn a_registry_that_replaces_a_standard_profile_says_so() {
     let registry = r#"{ "schemas": { "payment": {

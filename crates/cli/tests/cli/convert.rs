@@ -187,7 +187,7 @@ fn cut_frames_are_noticed() {
         (frames[..frames.len() - 40].to_owned(), "E1001"),
         (without(lines.len() - 1), "the file is cut"),
         (without(3), "lines are missing"),
-        (without(0), "expected a frame `@accp>sync:conversation"),
+        (without(0), "{..}` first, as `accp convert` writes it"),
         (frames.replacen("@owner", "owner", 1), "E1001"),
     ] {
         let folder = Folder::with(&[("out.accp", &text)]);

@@ -70,6 +70,48 @@ fn an_error_code_in_plain_words() {
     "#);
 }
 
+/// A code may be in small letters. A text that is nearly a code is not told as a file that is not there.
+#[test]
+fn what_is_nearly_an_error_code() {
+    assert_eq!(
+        accp("explain e3003", "").stdout,
+        accp("explain E3003", "").stdout
+    );
+    let refused = |input: &str| {
+        let run = accp(["explain", input], "");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
+        run.stderr
+    };
+    insta::assert_snapshot!(refused("3003"), @"error: 3003 is neither a file nor an error code: an error code is E and four digits, as in E1001");
+    insta::assert_snapshot!(refused("E12"), @"error: E12 is neither a file nor an error code: an error code is E and four digits, as in E1001");
+    let folder = Folder::with(&[("3003", GOOD), ("e3003", GOOD)]);
+    for file in ["3003", "e3003"] {
+        folder
+            .run(["explain", file], "")
+            .code_is(0)
+            .stdout_starts("From ");
+    }
+}
+
+/// A shell reads `>` of a frame without quotes as the start of a redirection, so the command gets the sender alone.
+#[test]
+fn a_frame_without_quotes_is_cut_by_the_shell() {
+    let run = accp(["explain", "@planner"], "");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error[E1001]: expected '>' after the agent id, found the end
+     --> frame:1:9
+      |
+    1 | @planner
+      |         ^
+      |
+      = help: put the frame into quotes: a shell takes `>` for itself
+    ");
+    accp("explain", "@planner")
+        .code_is(1)
+        .stderr_has("= help: the frame is cut short");
+}
+
 /// A name of a file need not be UTF-8, and a frame that is not UTF-8 has its place.
 #[cfg(target_os = "linux")]
 #[test]

@@ -68,6 +68,12 @@ fn a_file_is_written_when_nothing_is_at_fault() {
     run.stderr_ends("out was not written: 1 at fault\n");
     assert_eq!(folder.names(), ["bad", "good"]);
 
+    // The faults are told in JSON too, although the file that would hold them is not written.
+    let run = folder.run("fix --format json bad -o out", "");
+    run.code_is(1)
+        .stderr_starts(r#"{"line":1,"code":"E1001","at":0,"message":"expected '@' at the start"#)
+        .stderr_ends("out was not written: 1 at fault\n");
+
     folder.run("fix good -o out", "").code_is(0);
     assert_eq!(folder.read("out").lines().count(), 1);
 }

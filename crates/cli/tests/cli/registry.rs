@@ -334,6 +334,10 @@ fn show_takes_a_registry_a_code_or_both() {
     assert_eq!(codes("ours.json SR"), (Some(0), "SR".to_owned()));
     assert_eq!(codes("ours.json TA"), (Some(2), String::new()));
     assert_eq!(codes("nothing"), (Some(2), String::new()));
+    for meant in ["ta", "task_assignment"] {
+        let run = folder.run(("registry show", meant), "");
+        run.code_is(2).stderr_has("; did you mean TA?\n");
+    }
 }
 
 #[test]

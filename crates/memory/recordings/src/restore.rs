@@ -161,7 +161,9 @@ pub enum RestoreError {
     #[error("{0}")]
     Reference(#[from] Unresolved),
     /// The first frame does not open a conversation.
-    #[error("expected a frame `@{HOST}>sync:{OPENING}{{..}}` first")]
+    #[error(
+        "expected a frame `@{HOST}>sync:{OPENING}{{..}}` first, as `accp convert` writes it; `accp decode` reads any frame"
+    )]
     NotOpened,
     /// The opening frame has params that the recorder does not write.
     #[error("the recorder does not write such an opening frame")]

@@ -10,6 +10,8 @@ use accp_registry::Registry;
 use accp_registry::checked::child;
 use serde_json::{Map, Value as Json, json};
 
+use crate::registries::cure_of_code;
+
 /// The keys that every message needs, each with a valid value.
 const HEAD: [(&str, &str); 3] = [("agent", "a"), ("intent", "req"), ("operation", "x")];
 
@@ -252,10 +254,16 @@ fn nth(at: usize, value: Json) -> Json {
 }
 
 /// Returns the cure for a mistake of a message, if there is a special one.
-pub(super) fn cure(error: &EncodeError, json: &Json) -> &'static str {
+pub(super) fn cure(error: &EncodeError, json: &Json, registry: &Registry) -> String {
     match error.code() {
-        _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does",
-        ErrorCode::UNKNOWN_SCHEMA => "; name the registry that holds it with --registry",
-        _ => "",
+        _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does".to_owned(),
+        ErrorCode::UNKNOWN_SCHEMA => {
+            let code = json.get("schema").and_then(Json::as_str);
+            let cure = code.and_then(|code| cure_of_code(code, registry));
+            let cure = cure
+                .unwrap_or_else(|| "name the registry that holds it with --registry".to_owned());
+            format!("; {cure}")
+        }
+        _ => String::new(),
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use accp_grammar::{Abnf, GenerateError, Source};
 
 use super::{Args, FOLDER};
+use crate::words::quoted;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, SHARED};
 
@@ -90,12 +91,13 @@ impl<'a> Own<'a> {
 
     /// Returns the command that writes the grammar, as a user would type it in the folder of the ABNF.
     fn command(&self) -> String {
-        let mut command = format!("accp grammar {}", name(self.abnf));
+        let word = |path: &Path| quoted(&name(path));
+        let mut command = format!("accp grammar {}", word(self.abnf));
         if let Some(path) = self.overrides {
-            command = format!("{command} --overrides {}", name(path));
+            command = format!("{command} --overrides {}", word(path));
         }
         match self.pest {
-            Some(path) => command + &format!(" -o {}", name(path)),
+            Some(path) => command + &format!(" -o {}", word(path)),
             None => command,
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use accp_registry::{FrameSpec, Registry, Schema};
 use serde_json::json;
 
-use crate::registries::{codes, load_valid, unknown};
+use crate::registries::{codes, load_valid, meant, unknown};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, on_one_line};
@@ -76,10 +76,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn neither(what: &str) -> Failure {
-    let codes: Vec<_> = codes(Registry::shared());
+    let registry = Registry::shared();
+    let hint = meant(what, registry).map(|schema| format!("; did you mean {}?", schema.code));
     Failure::Misuse(format!(
-        "`{what}` is neither a registry file or folder nor a standard profile: {}",
-        codes.join(", ")
+        "`{what}` is neither a registry file or folder nor a standard profile: {}{}",
+        codes(registry).join(", "),
+        hint.unwrap_or_default()
     ))
 }
 
