@@ -179,10 +179,9 @@ fn long_runs_of_letters_and_digits_are_found() {
             let positions: Vec<u64> = found.iter().map(|found| found.position).collect();
             assert_eq!(positions, [position], "{words}");
             let snippet = found[0].snippet.to_lowercase();
-            assert!(
-                snippet.starts_with(&words[..words.len().min(256)]),
-                "{snippet}"
-            );
+            // The whole frame is shown where it is short.
+            let shown = &words[..words.len().min(200)];
+            assert!(snippet.contains(shown), "{snippet}");
         }
     }
 }
