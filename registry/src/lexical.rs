@@ -20,7 +20,7 @@ mod class;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::vec;
 use core::fmt::{self, Write as _};
 
 use self::class::{CLASS, PLAIN, SAFE, shared_classes};
@@ -231,53 +231,51 @@ pub fn decode_text(raw: &str) -> Cow<'_, str> {
     let Some(first) = bytes.iter().position(is_special) else {
         return Cow::Borrowed(raw);
     };
-    let mut out = String::with_capacity(raw.len());
-    let mut run = Vec::new();
-    let mut copied = 0;
-    let mut at = first;
-    while at < bytes.len() {
-        let next = match bytes[at] {
-            b'_' => {
-                out.push_str(&raw[copied..at]);
-                let doubled = bytes.get(at + 1) == Some(&b'_');
-                out.push(if doubled { '_' } else { ' ' });
-                at + 1 + usize::from(doubled)
+    // No part of a text form is shorter than what it stands for, so `out` has room for all. Copying byte by byte is faster
+    // than copying each of many short runs.
+    let mut out = vec![0; bytes.len()];
+    out[..first].copy_from_slice(&bytes[..first]);
+    let (mut at, mut filled) = (first, first);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        out[filled] = match byte {
+            b'_' if bytes.get(at) == Some(&b'_') => {
+                at += 1;
+                b'_'
             }
+            b'_' => b' ',
             b'\\' => {
-                out.push_str(&raw[copied..at]);
-                let mut tail = raw[at + 1..].chars();
-                out.extend(tail.next());
-                raw.len() - tail.as_str().len()
+                let Some(&escaped) = bytes.get(at) else { break };
+                at += 1;
+                escaped
             }
             b'%' => {
-                run.clear();
-                let mut end = at;
+                let start = at - 1;
+                let mut end = start;
+                let mut decoded = filled;
                 while let Some(byte) = percent(&bytes[end..]) {
-                    run.push(byte);
+                    out[decoded] = byte;
+                    decoded += 1;
                     end += 3;
                 }
-                match core::str::from_utf8(&run) {
-                    Ok(text) if !run.is_empty() => {
-                        out.push_str(&raw[copied..at]);
-                        out.push_str(text);
-                        end
+                if end == start {
+                    b'%'
+                } else {
+                    if core::str::from_utf8(&out[filled..decoded]).is_err() {
+                        decoded = filled + (end - start);
+                        out[filled..decoded].copy_from_slice(&bytes[start..end]);
                     }
-                    _ => {
-                        at = end.max(at + 1);
-                        continue;
-                    }
+                    (at, filled) = (end, decoded);
+                    continue;
                 }
             }
-            _ => {
-                at += 1;
-                continue;
-            }
+            byte => byte,
         };
-        copied = next;
-        at = next;
+        filled += 1;
     }
-    out.push_str(&raw[copied..]);
-    Cow::Owned(out)
+    out.truncate(filled);
+    // Each part is whole characters, so the bytes are UTF-8.
+    Cow::Owned(String::from_utf8(out).unwrap_or_default())
 }
 
 /// Returns the byte that `%XX` at the start of `bytes` encodes.
