@@ -274,8 +274,9 @@ pub fn decode_text(raw: &str) -> Cow<'_, str> {
         filled += 1;
     }
     out.truncate(filled);
-    // Each part is whole characters, so the bytes are UTF-8.
-    Cow::Owned(String::from_utf8(out).unwrap_or_default())
+    // Each part is whole characters, so the bytes are UTF-8, and no byte is lost.
+    let text = String::from_utf8(out);
+    Cow::Owned(text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Returns the byte that `%XX` at the start of `bytes` encodes.

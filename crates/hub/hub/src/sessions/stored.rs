@@ -12,9 +12,10 @@ impl Sessions {
             if store.summary(&side)?.is_some() {
                 return Ok((true, None));
             }
-            // A row that is damaged does not say whether it is that of a host.
-            let sides = store.sides(side.session()).unwrap_or_default();
-            let host = sides.into_iter().find(|side| side.host);
+            let host = store
+                .sides(side.session())?
+                .into_iter()
+                .find(|side| side.host);
             Ok((false, host.map(|host| host.side.agent().to_owned())))
         });
         let (is_stored, host) = found.await.map_err(|error| Refused::store(&error))?;
